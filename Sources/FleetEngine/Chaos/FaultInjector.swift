@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetSigning
 import FleetTokens
 import Foundation
 public import ServiceLifecycle
@@ -20,31 +21,16 @@ public final class FaultInjector: Service {
     }
 
     private let state = Locked(State())
-    private let uptime: @Sendable () -> Duration
-    private let now: @Sendable () -> Date
-    private let sleep: @Sendable (Duration) async throws -> Void
+    private let time: TimeSource
 
     /// Makes an injector without a script, on the clocks of this machine.
     public convenience init() {
-        let origin = ContinuousClock.now
-        self.init(
-            uptime: { origin.duration(to: .now) }, now: { Date() },
-            sleep: { try await ContinuousClock().sleep(for: $0) })
+        self.init(time: TimeSource(clock: ContinuousClock()))
     }
 
     /// Makes an injector on clocks of its own.
-    ///
-    /// - Parameters:
-    ///   - uptime: The time since some moment, which only goes forward.
-    ///   - now: The date.
-    ///   - sleep: Waits.
-    init(
-        uptime: @escaping @Sendable () -> Duration, now: @escaping @Sendable () -> Date,
-        sleep: @escaping @Sendable (Duration) async throws -> Void
-    ) {
-        self.uptime = uptime
-        self.now = now
-        self.sleep = sleep
+    init(time: TimeSource) {
+        self.time = time
     }
 
     /// Whether a script is set.
@@ -54,7 +40,7 @@ public final class FaultInjector: Service {
     ///
     /// Calls that are slow by the former go on at once.
     public func set(_ script: FaultScript?) {
-        let play = script.map { FaultPlay($0, at: self.uptime(), date: self.now()) }
+        let play = script.map { FaultPlay($0, at: self.time.uptime, date: self.time.date) }
         let waits = self.state.withLock { state in
             state.play = play
             state.changes += 1
@@ -71,7 +57,7 @@ public final class FaultInjector: Service {
 
     /// What plays, as `fleetpass chaos show` prints it.
     public var status: FaultStatus {
-        let uptime = self.uptime()
+        let uptime = self.time.uptime
         let play = self.state.withLock { $0.play }
         return FaultStatus(
             steps: play.map { play in
@@ -96,7 +82,7 @@ public final class FaultInjector: Service {
         remarks?.mark(chaos: effect.marks)
         if let status = effect.status { throw status }
         effect.takeKey = { token in
-            let uptime = self.uptime()
+            let uptime = self.time.uptime
             let mark = self.state.withLock { $0.play?.strikeKey(of: token, in: call, at: uptime) }
             if let mark { remarks?.mark(chaos: [mark]) }
             return mark
@@ -117,7 +103,7 @@ public final class FaultInjector: Service {
     }
 
     private func strike(_ call: FaultPlay.Call) async throws(EngineError) -> FaultEffect? {
-        let uptime = self.uptime()
+        let uptime = self.time.uptime
         let (effect, change) = self.state.withLock { state in
             (state.play?.strike(call, at: uptime), state.changes)
         }
@@ -132,7 +118,7 @@ public final class FaultInjector: Service {
 
     /// Waits, but no longer than the script plays that wants it, nor than the calling task lives.
     private func wait(for delay: Duration, after change: Int) async {
-        let wait = Task { [sleep = self.sleep] in try await sleep(delay) }
+        let wait = Task { [time] in try await time.sleep(for: delay) }
         let number = self.state.withLock { state -> Int? in
             guard state.changes == change else { return nil }
             state.lastWait += 1

@@ -67,7 +67,7 @@ public final class OSRMRouter: Sendable {
     private let settings: Settings
     private let transport: any UpstreamTransport
     private let logger: Logger
-    private let uptime: @Sendable () -> Duration
+    private let time: TimeSource
     private let state: Locked<State>
 
     /// Prepares a router.
@@ -76,17 +76,11 @@ public final class OSRMRouter: Sendable {
     ///   - settings: How it is asked.
     ///   - transport: Sends the requests.
     ///   - logger: Hears when the server does not answer any more, and when it does again.
+    ///   - clock: What pauses are counted on.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` where the address is none.
-    public convenience init(
-        _ settings: Settings, transport: any UpstreamTransport, logger: Logger
-    ) throws(EngineError) {
-        let start = ContinuousClock.now
-        try self.init(settings, transport: transport, logger: logger) { start.duration(to: .now) }
-    }
-
-    init(
+    public init(
         _ settings: Settings, transport: any UpstreamTransport, logger: Logger,
-        uptime: @escaping @Sendable () -> Duration
+        clock: some Clock<Duration> = ContinuousClock()
     ) throws(EngineError) {
         guard settings.isUsable else {
             throw .invalidArgument(
@@ -95,7 +89,7 @@ public final class OSRMRouter: Sendable {
         self.settings = settings
         self.transport = transport
         self.logger = logger
-        self.uptime = uptime
+        self.time = TimeSource(clock: clock)
         // A router that keeps nothing would ask for the same leg for ever.
         let capacity = max(2, settings.cachedLegs)
         self.state = Locked(State(cache: RecentEntries(capacity: capacity), late: RecentEntries(capacity: capacity)))
@@ -133,7 +127,7 @@ extension OSRMRouter: RoadRouter {
 
     /// The requests for legs, those of others included; what may not be asked now has none.
     private func requests(for legs: [RouteLeg]) -> [Task<Bool, Never>] {
-        let now = self.uptime()
+        let now = self.time.uptime
         var seen: Set<GridLeg> = []
         let wanted = legs.map(GridLeg.init).filter { seen.insert($0).inserted }
         return self.state.withLock { state in
@@ -153,7 +147,7 @@ extension OSRMRouter: RoadRouter {
 
     private func ask(_ leg: GridLeg, _ pass: CircuitBreaker.Pass) async -> Bool {
         let answer = await self.answer(for: leg)
-        let now = self.uptime()
+        let now = self.time.uptime
         let (before, after) = self.state.withLock { state in
             let wasOpen = state.breaker.isOpen
             state.requests[leg] = nil
@@ -194,7 +188,7 @@ extension OSRMRouter: RoadRouter {
         let request = UpstreamRequest(
             url: "\(base)/route/v1/driving/\(leg.path)?overview=full&geometries=polyline&annotations=false&steps=false",
             timeout: self.settings.timeLimit, maximumBytes: OSRMAnswer.maximumBytes)
-        let start = self.uptime()
+        let start = self.time.uptime
         do {
             let response = try await self.transport.send(request)
             // A point that is on no road is answered with 400 and a word; the server is well.
@@ -209,7 +203,7 @@ extension OSRMRouter: RoadRouter {
             return .none
         } catch {
             let failure = error as? UpstreamError ?? UpstreamError(.unreachable)
-            return failure.code == .timedOut || self.uptime() - start >= self.settings.timeLimit
+            return failure.code == .timedOut || self.time.uptime - start >= self.settings.timeLimit
                 ? .late : .failure("it \(failure)")
         }
     }

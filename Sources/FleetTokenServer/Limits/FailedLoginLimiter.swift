@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
+import FleetSigning
 import FleetTokens
 
 /// Turns an address away that sent too many wrong credentials, for as long as the limit says; in bounded memory.
@@ -14,20 +15,17 @@ public final class FailedLoginLimiter: Sendable {
     static let capacity = 20_000
 
     private let limit: RateLimit
-    private let uptime: @Sendable () -> Duration
+    private let time: TimeSource
     private let addresses = Locked(RecentEntries<[UInt8], TokenBucket>(capacity: FailedLoginLimiter.capacity))
 
     /// Makes a limiter.
     ///
-    /// - Parameter limit: How often an address may fail.
-    public convenience init(_ limit: RateLimit) {
-        let start = ContinuousClock.now
-        self.init(limit) { start.duration(to: .now) }
-    }
-
-    init(_ limit: RateLimit, uptime: @escaping @Sendable () -> Duration) {
+    /// - Parameters:
+    ///   - limit: How often an address may fail.
+    ///   - clock: What the limit is counted on.
+    public init(_ limit: RateLimit, clock: some Clock<Duration> = ContinuousClock()) {
         self.limit = limit
-        self.uptime = uptime
+        self.time = TimeSource(clock: clock)
     }
 
     /// Admits an address that may fail once more.
@@ -37,7 +35,7 @@ public final class FailedLoginLimiter: Sendable {
     func admit(_ address: String?) throws(RateLimitExceeded) {
         let key = AddressRange.host(of: address)
         let wait = self.addresses.withLock { addresses in
-            addresses[key]?.wait(at: self.uptime(), limit: self.limit) ?? .zero
+            addresses[key]?.wait(at: self.time.uptime, limit: self.limit) ?? .zero
         }
         guard wait == .zero else { throw RateLimitExceeded(scope: .address, retryAfter: wait) }
     }
@@ -47,7 +45,7 @@ public final class FailedLoginLimiter: Sendable {
         let key = AddressRange.host(of: address)
         self.addresses.withLock { addresses in
             var bucket = addresses[key] ?? TokenBucket()
-            bucket.take(at: self.uptime(), limit: self.limit)
+            bucket.take(at: self.time.uptime, limit: self.limit)
             addresses[key] = bucket
         }
     }

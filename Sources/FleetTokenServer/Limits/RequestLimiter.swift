@@ -77,20 +77,17 @@ public final class RequestLimiter: Sendable {
     }
 
     private let limits: RequestLimits
-    private let uptime: @Sendable () -> Duration
+    private let time: TimeSource
     private let state = Locked(State())
 
     /// Makes a limiter.
     ///
-    /// - Parameter limits: The limits.
-    public convenience init(_ limits: RequestLimits) {
-        let start = ContinuousClock.now
-        self.init(limits) { start.duration(to: .now) }
-    }
-
-    init(_ limits: RequestLimits, uptime: @escaping @Sendable () -> Duration) {
+    /// - Parameters:
+    ///   - limits: The limits.
+    ///   - clock: What the limits are counted on.
+    public init(_ limits: RequestLimits, clock: some Clock<Duration> = ContinuousClock()) {
         self.limits = limits
-        self.uptime = uptime
+        self.time = TimeSource(clock: clock)
     }
 
     /// Admits a request of a known caller, before it is decided on.
@@ -101,21 +98,21 @@ public final class RequestLimiter: Sendable {
     /// - Throws: ``RateLimitExceeded``.
     public func admit(_ caller: CallerID) throws(RateLimitExceeded) {
         let refusal = self.state.withLock { state -> RateLimitExceeded? in
-            let time = self.uptime()
+            let now = self.time.uptime
             if let limit = self.limits.refusedPerCaller, let refusals = state.refusals[caller] {
-                let wait = refusals.wait(at: time, limit: limit)
+                let wait = refusals.wait(at: now, limit: limit)
                 guard wait == .zero else { return RateLimitExceeded(scope: .refusals, retryAfter: wait) }
             }
             var own = state.callers[caller] ?? TokenBucket()
             if let limit = self.limits.perCaller {
-                let wait = own.wait(at: time, limit: limit)
+                let wait = own.wait(at: now, limit: limit)
                 guard wait == .zero else { return RateLimitExceeded(scope: .caller, retryAfter: wait) }
-                own.take(at: time, limit: limit)
+                own.take(at: now, limit: limit)
             }
             if let limit = self.limits.global {
-                let wait = state.all.wait(at: time, limit: limit)
+                let wait = state.all.wait(at: now, limit: limit)
                 guard wait == .zero else { return RateLimitExceeded(scope: .global, retryAfter: wait) }
-                state.all.take(at: time, limit: limit)
+                state.all.take(at: now, limit: limit)
             }
             if self.limits.perCaller != nil { state.callers[caller] = own }
             return nil
@@ -128,7 +125,7 @@ public final class RequestLimiter: Sendable {
         guard let limit = self.limits.refusedPerCaller else { return }
         self.state.withLock { state in
             var refusals = state.refusals[caller] ?? TokenBucket()
-            refusals.take(at: self.uptime(), limit: limit)
+            refusals.take(at: self.time.uptime, limit: limit)
             state.refusals[caller] = refusals
         }
     }
@@ -142,10 +139,10 @@ public final class RequestLimiter: Sendable {
     func admitsFailureRecord(of caller: CallerID) -> Bool {
         guard let limit = self.limits.refusedPerCaller else { return true }
         return self.state.withLock { state -> Bool in
-            let time = self.uptime()
+            let now = self.time.uptime
             var failures = state.failures[caller] ?? TokenBucket()
-            guard failures.wait(at: time, limit: limit) == .zero else { return false }
-            failures.take(at: time, limit: limit)
+            guard failures.wait(at: now, limit: limit) == .zero else { return false }
+            failures.take(at: now, limit: limit)
             state.failures[caller] = failures
             return true
         }
@@ -158,11 +155,11 @@ public final class RequestLimiter: Sendable {
     public func admit(_ type: TokenType) throws(RateLimitExceeded) {
         guard let limit = self.limits.perSubject, let subject = Self.subject(of: type) else { return }
         let refusal = self.state.withLock { state -> RateLimitExceeded? in
-            let time = self.uptime()
+            let now = self.time.uptime
             var bucket = state.subjects[subject] ?? TokenBucket()
-            let wait = bucket.wait(at: time, limit: limit)
+            let wait = bucket.wait(at: now, limit: limit)
             guard wait == .zero else { return RateLimitExceeded(scope: .subject, retryAfter: wait) }
-            bucket.take(at: time, limit: limit)
+            bucket.take(at: now, limit: limit)
             state.subjects[subject] = bucket
             return nil
         }

@@ -38,20 +38,20 @@ final class PolicyWebhook: Sendable {
     private let keptFor: Duration
     private let secret: SharedSecret
     private let transport: any UpstreamTransport
-    private let uptime: @Sendable () -> Duration
+    private let time: TimeSource
     private let counts = Locked(Statistics())
     private let answers = Locked(RecentEntries<Question, Answer>(capacity: PolicyWebhook.capacity))
 
     init(
         _ settings: PolicyFile.Webhook, secret: SharedSecret, transport: any UpstreamTransport,
-        uptime: @escaping @Sendable () -> Duration
+        time: TimeSource
     ) {
         self.url = settings.url
         self.timeout = settings.timeout
         self.keptFor = settings.cache
         self.secret = secret
         self.transport = transport
-        self.uptime = uptime
+        self.time = time
     }
 
     /// What happened so far.
@@ -69,7 +69,7 @@ final class PolicyWebhook: Sendable {
     func grants(_ type: TokenType, to caller: Caller, rule: String, at time: Date) async throws -> Bool {
         let question = Question(caller: caller, type: type, rule: rule)
         let kept = self.answers.withLock { $0[question] }
-        if let kept, self.uptime() < kept.endsAt {
+        if let kept, self.time.uptime < kept.endsAt {
             self.counts.withLock { $0.kept += 1 }
             return kept.isGranted
         }
@@ -81,7 +81,7 @@ final class PolicyWebhook: Sendable {
             throw error
         }
         self.counts.withLock { if isGranted { $0.granted += 1 } else { $0.refused += 1 } }
-        let answer = Answer(isGranted: isGranted, endsAt: self.uptime() + self.keptFor)
+        let answer = Answer(isGranted: isGranted, endsAt: self.time.uptime + self.keptFor)
         self.answers.withLock { $0[question] = answer }
         return isGranted
     }

@@ -37,17 +37,11 @@ public struct RulePolicy: TokenPolicy {
     ///   - file: The file's name for messages.
     ///   - assignments: Knows who holds what.
     ///   - webhook: Needed where the file names a webhook.
+    ///   - clock: What the age of the webhook's answers is counted on.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``, line and column.
     public init(
-        yaml: String, file: String = "policy", assignments: any AssignmentStore, webhook: WebhookAccess? = nil
-    ) throws(TokenServerError) {
-        let start = ContinuousClock.now
-        try self.init(yaml: yaml, file: file, assignments: assignments, webhook: webhook) { start.duration(to: .now) }
-    }
-
-    init(
-        yaml: String, file: String = "policy", assignments: any AssignmentStore, webhook: WebhookAccess?,
-        uptime: @escaping @Sendable () -> Duration
+        yaml: String, file: String = "policy", assignments: any AssignmentStore, webhook: WebhookAccess? = nil,
+        clock: some Clock<Duration> = ContinuousClock()
     ) throws(TokenServerError) {
         let policy = try PolicyFile(yaml: yaml, name: file)
         self.rules = policy.rules
@@ -65,7 +59,8 @@ public struct RulePolicy: TokenPolicy {
                     "\(file): the policy names a webhook, and there is no secret to sign its requests with; name the "
                     + "file of one with the setting policy.secret_file.")
         }
-        self.webhook = PolicyWebhook(settings, secret: webhook.secret, transport: webhook.transport, uptime: uptime)
+        self.webhook = PolicyWebhook(
+            settings, secret: webhook.secret, transport: webhook.transport, time: TimeSource(clock: clock))
     }
 
     /// Shows among a server's metrics how the webhook answered, where there is one.

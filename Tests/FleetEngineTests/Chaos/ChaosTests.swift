@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetSigning
+import FleetTestSupport
 import Foundation
 import GRPCCore
 import HTTPTypes
@@ -20,6 +22,20 @@ import Testing
     private static let driverToken = "driver|vehicleid=veh-1"
     private static let path = "/v1/providers/acme/vehicles/veh-1"
 
+    /// The time of a ``TestClock``, on which nobody waits: how long they would have is noted.
+    private struct HastyClock: Clock {
+        let origin = ContinuousClock.now
+        let clock: TestClock
+        let waits: Locked<[Duration]>
+
+        var now: ContinuousClock.Instant { self.origin + .seconds(self.clock.now.timeIntervalSince(TestClock.start)) }
+        var minimumResolution: Duration { .nanoseconds(1) }
+
+        func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) {
+            self.waits.withLock { $0.append(self.now.duration(to: deadline)) }
+        }
+    }
+
     /// An engine that holds the vehicle `veh-1`; its faults run on a clock that the test moves, and wait for nothing.
     private final class World: Sendable {
         let clock: TestClock
@@ -30,11 +46,10 @@ import Testing
         init(
             _ steps: String, verifier: any TokenVerifying = TextVerifier(), recorder: CallRecorder? = nil
         ) async throws {
-            let (clock, waits) = (TestClock(TestClock.start + 1000), self.waits)
+            let clock = TestClock(TestClock.start + 1000)
             self.clock = clock
             self.faults = FaultInjector(
-                uptime: { .seconds(clock.now.timeIntervalSince(TestClock.start)) }, now: { clock.now },
-                sleep: { wait in waits.withLock { $0.append(wait) } })
+                time: TimeSource(clock: HastyClock(clock: clock, waits: self.waits), now: { clock.now }))
             self.engine = Engine(
                 store: MemoryStore(), verifier: verifier, recorder: recorder, faults: self.faults, now: { clock.now })
             let request = CreateVehicle.Request.with {
@@ -91,29 +106,20 @@ import Testing
 
     @Test(.timeLimit(.minutes(5)))
     func `a call that is slow waits no longer than its script plays, nor than its caller`() async throws {
-        let (arrivals, arrive) = AsyncStream.makeStream(of: Void.self)
-        let faults = FaultInjector(
-            uptime: { .zero }, now: { TestClock.start },
-            sleep: { _ in
-                arrive.yield()
-                // Ends with its task only.
-                let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
-                for await _ in stream {}
-                withExtendedLifetime(continuation) {}
-                throw CancellationError()
-            })
+        let clock = ManualClock()
+        let faults = FaultInjector(time: TimeSource(clock: clock, now: { TestClock.start }))
         var step = FaultStep(.slow(.seconds(300)))
         step.target = .tokens
         for next in [FaultScript(steps: [step]), nil] {
             faults.set(FaultScript(steps: [step]))
             let call = Task { try await faults.strikeTokenRequest(for: nil)?.marks }
-            _ = await arrivals.first { _ in true }
+            await clock.waitForSleepers(1)
             faults.set(next)
             #expect(try await call.value == ["steps[0] slow 5m"])
         }
         faults.set(FaultScript(steps: [step]))
         let call = Task { try await faults.strikeTokenRequest(for: nil)?.marks }
-        _ = await arrivals.first { _ in true }
+        await clock.waitForSleepers(1)
         call.cancel()
         await #expect(throws: EngineError.self) { try await call.value }
     }

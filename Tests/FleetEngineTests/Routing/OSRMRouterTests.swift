@@ -4,6 +4,7 @@
 
 import FleetEngineAPI
 import FleetSigning
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import Logging
@@ -17,16 +18,14 @@ import Testing
     private struct World {
         let server = RouterStandIn()
         let log = RecordedLog()
-        let uptime = Locked(Duration.zero)
+        let clock = ManualClock()
         let router: OSRMRouter
         let fixture: EngineFixture
 
         init(cachedLegs: Int = 100) throws {
-            let uptime = self.uptime
             self.router = try OSRMRouter(
                 .init(url: "http://osrm.test:5000/", cachedLegs: cachedLegs), transport: self.server,
-                logger: self.log.logger
-            ) { uptime.withLock { $0 } }
+                logger: self.log.logger, clock: self.clock)
             self.fixture = EngineFixture(router: self.router)
         }
 
@@ -39,7 +38,7 @@ import Testing
             try await self.fixture.createTrip("trip-1", trip)
         }
 
-        func elapse(_ time: Duration) { self.uptime.withLock { $0 += time } }
+        func elapse(_ time: Duration) { self.clock.advance(by: time) }
     }
 
     private static let bends = [LatLng.at(38.5, -120.2), .at(40.7, -120.95), .at(43.252, -126.453)]

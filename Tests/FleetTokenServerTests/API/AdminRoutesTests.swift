@@ -5,6 +5,7 @@
 import Crypto
 import FleetPostgreSQL
 import FleetSigning
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import HTTPTypes
@@ -445,9 +446,9 @@ import Testing
     }
 
     @Test func `an administrator's requests are limited, and no other's by them`() async throws {
-        let uptime = Locked(Duration.zero)
+        let clock = ManualClock()
         let limiter = RequestLimiter(
-            RequestLimits(perCaller: try RateLimit(3, per: .seconds(60))), uptime: { uptime.withLock { $0 } })
+            RequestLimits(perCaller: try RateLimit(3, per: .seconds(60))), clock: clock)
         func token(_ name: String) -> String {
             [#"{"alg":"ES256"}"#, #"{"sub":"\#(name)"}"#, "signature"]
                 .map { String(decoding: Base64URL.encode(Array($0.utf8)), as: UTF8.self) }.joined(separator: ".")
@@ -460,14 +461,14 @@ import Testing
             #expect(refused.status == 429)
             #expect(refused.body["code"] == .string("rate_limited"))
             #expect(try await client.send("keys", bearer: other).status == 200)
-            uptime.withLock { $0 += .seconds(20) }
+            clock.advance(by: .seconds(20))
             #expect(try await client.send("keys").status == 200)
         }
     }
 
     @Test func `an address that guesses is turned away for a while, with right credentials too`() async throws {
-        let uptime = Locked(Duration.zero)
-        let failures = FailedLoginLimiter(try RateLimit(3, per: .seconds(60)), uptime: { uptime.withLock { $0 } })
+        let clock = ManualClock()
+        let failures = FailedLoginLimiter(try RateLimit(3, per: .seconds(60)), clock: clock)
         try await self.serving(try TemporaryStore(), failedLogins: failures) { client async throws in
             // Good requests, and those without a credential, are no failures.
             for _ in 0..<5 { #expect(try await client.send("keys").status == 200) }
@@ -479,7 +480,7 @@ import Testing
             #expect(refused.status == 429)
             #expect(refused.body["code"] == .string("rate_limited"))
             #expect(try await client.send("keys").status == 429)
-            uptime.withLock { $0 += .seconds(20) }
+            clock.advance(by: .seconds(20))
             #expect(try await client.send("keys").status == 200)
         }
     }
@@ -488,7 +489,7 @@ import Testing
         ("192.0.2.1", "192.0.2.2", false), ("192.0.2.1", "::ffff:192.0.2.1", true),
         ("2001:db8:0:1::1", "2001:db8:0:1:ffff::9", true), ("2001:db8:0:1::1", "2001:db8:0:2::1", false),
     ]) func `addresses count by what one host has`(first: String, second: String, isOne: Bool) throws {
-        let failures = FailedLoginLimiter(try RateLimit(1, per: .seconds(60)), uptime: { .zero })
+        let failures = FailedLoginLimiter(try RateLimit(1, per: .seconds(60)), clock: ManualClock())
         failures.noteFailure(of: first)
         #expect(throws: RateLimitExceeded.self) { try failures.admit(first) }
         #expect((try? failures.admit(second)) == nil ? isOne : !isOne)

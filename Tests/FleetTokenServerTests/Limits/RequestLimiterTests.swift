@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSigning
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import HTTPTypes
@@ -14,12 +15,6 @@ import Testing
 @testable import FleetTokenServer
 
 @Suite struct RequestLimiterTests {
-    final class ManualUptime: Sendable {
-        let time = Locked(Duration.zero)
-        var now: @Sendable () -> Duration { { self.time.withLock { $0 } } }
-        func advance(_ duration: Duration) { self.time.withLock { $0 += duration } }
-    }
-
     static let ann = CallerID(issuer: "acme", subject: "ann")
     static let bob = CallerID(issuer: "acme", subject: "bob")
 
@@ -31,19 +26,19 @@ import Testing
     }
 
     @Test func `a burst is admitted, then an even rate`() throws {
-        let uptime = ManualUptime()
+        let clock = ManualClock()
         let limiter = RequestLimiter(
-            RequestLimits(perCaller: try RateLimit(6, per: .seconds(60), burst: 3)), uptime: uptime.now)
+            RequestLimits(perCaller: try RateLimit(6, per: .seconds(60), burst: 3)), clock: clock)
         for _ in 0..<3 { #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) } == nil) }
         let first = Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) }
         #expect(first == RateLimitExceeded(scope: .caller, retryAfter: .seconds(10)))
-        uptime.advance(.milliseconds(9999))
+        clock.advance(by: .milliseconds(9999))
         let second = Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) }
         #expect(second?.retryAfter == .milliseconds(1), "a refused request costs nothing")
-        uptime.advance(.milliseconds(1))
+        clock.advance(by: .milliseconds(1))
         #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) } == nil)
         #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) } != nil)
-        uptime.advance(.seconds(86400))
+        clock.advance(by: .seconds(86400))
         for _ in 0..<3 { #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) } == nil) }
         #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) } != nil)
     }
@@ -52,7 +47,7 @@ import Testing
         let limiter = RequestLimiter(
             RequestLimits(
                 perCaller: try RateLimit(5, per: .seconds(60)), global: try RateLimit(10, per: .seconds(60))),
-            uptime: { .zero })
+            clock: ManualClock())
         for _ in 0..<1000 { _ = Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) } }
         for _ in 0..<5 { #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.bob) } == nil) }
         let other = CallerID(issuer: "partner", subject: "ann")
@@ -61,11 +56,11 @@ import Testing
     }
 
     @Test func `who is refused too often is turned away for a while, and nobody else`() throws {
-        let uptime = ManualUptime()
+        let clock = ManualClock()
         let limiter = RequestLimiter(
             RequestLimits(
                 global: try RateLimit(3, per: .seconds(60)), refusedPerCaller: try RateLimit(2, per: .seconds(60))),
-            uptime: uptime.now)
+            clock: clock)
         for _ in 0..<2 { limiter.noteRefusal(of: Self.ann) }
         for _ in 0..<1000 {
             let refusal = Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) }
@@ -73,7 +68,7 @@ import Testing
         }
         // What is turned away takes nothing from all callers' limit.
         for _ in 0..<3 { #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.bob) } == nil) }
-        uptime.advance(.seconds(30))
+        clock.advance(by: .seconds(30))
         #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) } == nil)
         limiter.noteRefusal(of: Self.ann)
         let refusal = Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) }
@@ -82,7 +77,7 @@ import Testing
 
     @Test func `a subject's limit counts whoever asks, and tells subjects and roles apart`() throws {
         let limiter = RequestLimiter(
-            RequestLimits(perSubject: try RateLimit(1, per: .seconds(60))), uptime: { .zero })
+            RequestLimits(perSubject: try RateLimit(1, per: .seconds(60))), clock: ManualClock())
         let vehicle = TokenType.driver(try VehicleID(checking: "a"))
         #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(vehicle) } == nil)
         #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(vehicle) }?.scope == .subject)
@@ -95,7 +90,7 @@ import Testing
 
     @Test func `another task of a vehicle is no other subject, and everything of a kind is none`() throws {
         let limiter = RequestLimiter(
-            RequestLimits(perSubject: try RateLimit(1, per: .seconds(60))), uptime: { .zero })
+            RequestLimits(perSubject: try RateLimit(1, per: .seconds(60))), clock: ManualClock())
         func refusal(of type: TokenType) -> RateLimitExceeded? {
             Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(type) }
         }
@@ -124,7 +119,7 @@ import Testing
         let limiter = RequestLimiter(
             RequestLimits(
                 perCaller: try RateLimit(3, per: .seconds(100)), perSubject: try RateLimit(2, per: .seconds(10))),
-            uptime: { .zero })
+            clock: ManualClock())
         TokenRoutes(
             desk: TokenDesk(
                 issuer: TokenIssuer(minters: try keys.mapValues { TokenMinter(signer: try LocalSigner($0)) }),

@@ -4,6 +4,7 @@
 
 import Crypto
 import FleetSigning
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import HTTPTypes
@@ -128,7 +129,7 @@ import Testing
 
     @Test func `what could not be signed or recorded takes nothing from its subject's limit`() async throws {
         let limits = RequestLimits(perSubject: try RateLimit(1, per: .seconds(60)))
-        let limiter = RequestLimiter(limits, uptime: { .zero })
+        let limiter = RequestLimiter(limits, clock: ManualClock())
         func status(signs: Bool = true, isFull: Bool = false) async throws -> Int {
             try await self.request(
                 try self.desk(Log(isFull: isFull), signs: signs, limiter: limiter), try Self.vehicle()
@@ -146,7 +147,7 @@ import Testing
         let limits = RequestLimits(
             perCaller: scope == "caller" ? limit : nil, perSubject: scope == "subject" ? limit : nil,
             global: scope == "global" ? limit : nil)
-        let desk = try self.desk(log, metrics: metrics, limiter: RequestLimiter(limits, uptime: { .zero }))
+        let desk = try self.desk(log, metrics: metrics, limiter: RequestLimiter(limits, clock: ManualClock()))
         #expect(try await self.request(desk, try Self.vehicle()).1 == 200)
         for _ in 0..<2 { #expect(try await self.request(desk, try Self.vehicle()).1 == 429) }
         #expect(log.records.withLock { $0.map(\.decision) } == [.granted])
@@ -195,9 +196,9 @@ import Testing
     @Test func `who is refused again and again is neither decided on nor recorded until the time to come again`()
         async throws
     {
-        let (log, metrics, policy, uptime) = (Log(), TokenServerMetrics(), CountingPolicy(), Locked(Duration.zero))
+        let (log, metrics, policy, clock) = (Log(), TokenServerMetrics(), CountingPolicy(), ManualClock())
         let limiter = RequestLimiter(
-            RequestLimits(refusedPerCaller: try RateLimit(3, per: .seconds(60))), uptime: { uptime.withLock { $0 } })
+            RequestLimits(refusedPerCaller: try RateLimit(3, per: .seconds(60))), clock: clock)
         let caller = Locked(Self.driver)
         let desk = try self.desk(log, metrics: metrics, policy: policy, limiter: limiter) {
             caller.withLock { $0 }
@@ -219,7 +220,7 @@ import Testing
         caller.withLock { $0 = Caller(name: "app", subject: "dirk", issuer: "idp", roles: [.driver]) }
         #expect(try await self.request(desk, own).1 == 200)
         caller.withLock { $0 = Self.driver }
-        uptime.withLock { $0 += .seconds(20) }
+        clock.advance(by: .seconds(20))
         #expect(try await self.request(desk, own).1 == 200)
         #expect(asked() == [15, 15])
     }
@@ -236,16 +237,16 @@ import Testing
     }
 
     @Test func `who asks through an outage fills no audit, and is served right after it`() async throws {
-        let (log, metrics, policy, uptime) = (Log(), TokenServerMetrics(), FailingPolicy(), Locked(Duration.zero))
+        let (log, metrics, policy, clock) = (Log(), TokenServerMetrics(), FailingPolicy(), ManualClock())
         let limiter = RequestLimiter(
-            RequestLimits(refusedPerCaller: try RateLimit(3, per: .seconds(60))), uptime: { uptime.withLock { $0 } })
+            RequestLimits(refusedPerCaller: try RateLimit(3, per: .seconds(60))), clock: clock)
         let desk = try self.desk(log, metrics: metrics, policy: policy, limiter: limiter)
         let others = TokenType.consumer(try TripID(checking: "trip-1"))
         func reasons() -> [String?] { log.records.withLock { $0.map(\.reason) } }
         for _ in 0..<10 { #expect(try await self.request(desk, try Self.vehicle()).1 == 503) }
         #expect(reasons() == ["policy_failed", "policy_failed", "policy_failed"])
         #expect(metrics.text.contains(#"fleetpass_token_refusals_total{reason="policy_failed"} 10"#))
-        uptime.withLock { $0 += .seconds(20) }
+        clock.advance(by: .seconds(20))
         for _ in 0..<2 { #expect(try await self.request(desk, try Self.vehicle()).1 == 503) }
         #expect(reasons().count == 4)
 
@@ -259,7 +260,7 @@ import Testing
     @Test func `what cannot be signed is recorded no more often than what is refused`() async throws {
         let log = Log()
         let limiter = RequestLimiter(
-            RequestLimits(refusedPerCaller: try RateLimit(3, per: .seconds(60))), uptime: { .zero })
+            RequestLimits(refusedPerCaller: try RateLimit(3, per: .seconds(60))), clock: ManualClock())
         let desk = try self.desk(log, signs: false, limiter: limiter)
         for _ in 0..<10 { #expect(try await self.request(desk, try Self.vehicle()).1 == 503) }
         #expect(log.records.withLock { $0.map(\.reason) } == ["signing_failed", "signing_failed", "signing_failed"])
@@ -328,7 +329,7 @@ import Testing
     {
         let (log, clock) = (Log(), Locked(Self.now))
         let limiter = RequestLimiter(
-            RequestLimits(refusedPerCaller: try RateLimit(1, per: .seconds(60))), uptime: { .zero })
+            RequestLimits(refusedPerCaller: try RateLimit(1, per: .seconds(60))), clock: ManualClock())
         let signer = SlowSigner(signer: try LocalSigner(try Self.key.get()), clock: clock, passes: 1)
         let desk = TokenDesk(
             issuer: TokenIssuer(minters: [.driver: TokenMinter(signer: signer)], now: { Self.now }),

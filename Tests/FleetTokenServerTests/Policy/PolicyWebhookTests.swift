@@ -4,6 +4,7 @@
 
 import Crypto
 import FleetSigning
+import FleetTestSupport
 import FleetTokens
 import Foundation
 import Testing
@@ -37,12 +38,10 @@ import Testing
         }
     }
 
-    static func policy(
-        _ backend: Backend, uptime: @escaping @Sendable () -> Duration = { .zero }
-    ) throws -> RulePolicy {
+    static func policy(_ backend: Backend, clock: ManualClock = ManualClock()) throws -> RulePolicy {
         try RulePolicy(
             yaml: Self.yaml, assignments: InMemoryAssignmentStore(),
-            webhook: .init(secret: try SharedSecret(Self.secret), transport: backend), uptime: uptime)
+            webhook: .init(secret: try SharedSecret(Self.secret), transport: backend), clock: clock)
     }
 
     static func type(_ id: String = "veh-1") throws -> TokenType { .driver(try VehicleID(checking: id)) }
@@ -89,20 +88,20 @@ import Testing
 
     @Test func `an answer is kept for its time, for the same question only`() async throws {
         let backend = Backend(Backend.says(#"{"decision":"grant"}"#))
-        let time = Locked(Duration.zero)
-        let policy = try Self.policy(backend) { time.withLock { $0 } }
+        let clock = ManualClock()
+        let policy = try Self.policy(backend, clock: clock)
         func ask(_ id: String, _ caller: Caller = Self.caller) async throws -> Bool {
             try await policy.decide(try Self.type(id), for: caller, at: RulePolicyTests.noon).isGranted
         }
         #expect(try await ask("veh-1"))
         backend.answer.withLock { $0 = Backend.says(#"{"decision":"refuse"}"#) }
-        time.withLock { $0 = .milliseconds(29_999) }
+        clock.advance(by: .milliseconds(29_999))
         #expect(try await ask("veh-1"))
         #expect(try await !ask("veh-2"))
         var other = Self.caller
         other.claims = [:]
         #expect(try await !ask("veh-1", other), "a caller with other claims is another question")
-        time.withLock { $0 = .seconds(30) }
+        clock.advance(by: .milliseconds(1))
         #expect(try await !ask("veh-1"))
         #expect(backend.requests.withLock { $0.count } == 4)
         backend.answer.withLock { $0 = nil }
