@@ -11,22 +11,22 @@ import Foundation
 struct ClockDoubts: Sendable {
     /// How far the clock may be from where it should be, in seconds.
     static let tolerance: Double = 60
-    /// How long a clock that is in doubt must be left alone, in seconds.
+    /// How long a clock that is in doubt must be left alone.
     ///
     /// Twice the 300 s for which ntpd looks at a difference before it sets the clock, so that it had the time to undo a step
     /// that was wrong.
-    static let quiet: Double = 600
+    static let quiet = Duration.seconds(600)
 
-    private var reference: (now: Date, uptime: Double)
+    private var reference: (now: Date, uptime: Duration)
     /// By how much the clock was set, and since when it stands so.
-    private var step: (seconds: Double, uptime: Double)?
+    private var step: (seconds: Double, uptime: Duration)?
     /// When the clock was last seen to be set, if ever.
-    private var lastSet: Double?
+    private var lastSet: Duration?
     /// The last record that is of a time to come, and when it was first seen.
-    private var record: (time: Date, uptime: Double)?
+    private var record: (time: Date, uptime: Duration)?
 
     /// Takes a clock for right as it is.
-    init(now: Date, uptime: Double) {
+    init(now: Date, uptime: Duration) {
         self.reference = (now, uptime)
     }
 
@@ -34,12 +34,12 @@ struct ClockDoubts: Sendable {
     ///
     /// - Parameters:
     ///   - now: What it says.
-    ///   - uptime: Seconds on a clock that nobody sets.
+    ///   - uptime: What a clock says that nobody sets.
     ///   - others: What other servers say of it, the nearest first.
     ///   - lastRecord: When the last record was made, by the clock as it was then.
     /// - Returns: The problem in words; `nil` where nothing speaks against the clock.
     mutating func problem(
-        now: Date, uptime: Double, others: [UpstreamClocks.Reading] = [], lastRecord: Date? = nil
+        now: Date, uptime: Duration, others: [UpstreamClocks.Reading] = [], lastRecord: Date? = nil
     ) -> String? {
         self.look(now: now, uptime: uptime)
         if let nearest = others.first, abs(nearest.ahead) <= Self.tolerance {
@@ -49,8 +49,8 @@ struct ClockDoubts: Sendable {
             return nil
         }
         // A machine that stood still does not know for how long: what it had heard is of no use once its clock was set.
-        let age = self.lastSet.map { uptime - $0 } ?? .infinity
-        if let nearest = others.first(where: { $0.age < age }) {
+        let nearest = others.first { reading in self.lastSet.map { reading.age < uptime - $0 } ?? true }
+        if let nearest {
             return "the clock is \(Int(abs(nearest.ahead))) s \(nearest.ahead > 0 ? "ahead of" : "behind") "
                 + "\(nearest.host); set it by NTP"
         }
@@ -58,8 +58,8 @@ struct ClockDoubts: Sendable {
     }
 
     /// Notices that the clock was set, and what was left alone for long enough.
-    private mutating func look(now: Date, uptime: Double) {
-        let seconds = now.timeIntervalSince(self.reference.now) - (uptime - self.reference.uptime)
+    private mutating func look(now: Date, uptime: Duration) {
+        let seconds = now.timeIntervalSince(self.reference.now) - (uptime - self.reference.uptime) / .seconds(1)
         guard abs(seconds) > Self.tolerance else {
             if self.step != nil { self.lastSet = uptime }
             self.step = nil
@@ -81,7 +81,7 @@ struct ClockDoubts: Sendable {
         self.step.map { "the clock was set by \(Int($0.seconds)) s; \(Self.remedy)" }
     }
 
-    private mutating func recordProblem(_ last: Date?, now: Date, uptime: Double) -> String? {
+    private mutating func recordProblem(_ last: Date?, now: Date, uptime: Duration) -> String? {
         guard let last else { return nil }
         let ahead = last.timeIntervalSince(now)
         guard ahead > Self.tolerance else {
@@ -97,5 +97,5 @@ struct ClockDoubts: Sendable {
     }
 
     private static let remedy =
-        "it counts as right when another server's agrees, or it was not set for \(Int(Self.quiet / 60)) minutes"
+        "it counts as right when another server's agrees, or it was not set for \(Self.quiet.components.seconds / 60) minutes"
 }

@@ -39,8 +39,7 @@ public final class Readiness: Sendable {
     private let metrics: TokenServerMetrics
     private let followed: [Check: @Sendable () -> String?]
     private let upstreamClocks: UpstreamClocks?
-    private let now: @Sendable () -> Date
-    private let uptime: @Sendable () -> Double
+    private let time: TimeSource
     /// What is wrong with the store.
     private let storeLook: TimedLook<TokenServerStore.Problem?>
     /// What the store tells of the clock.
@@ -59,44 +58,41 @@ public final class Readiness: Sendable {
     ///   - store: The store.
     ///   - metrics: Shows what was found.
     ///   - followed: What else must hold, each asked for what is wrong with it.
-    ///   - now: The clock.
-    ///   - uptime: Seconds on a clock that nobody sets.
+    ///   - clock: What the date is held against, and what is waited by.
+    ///   - now: The date.
     ///   - logger: Hears of every change.
     public convenience init(
         issuer: TokenIssuer, servedRoles: @escaping @Sendable () -> Set<Role>, store: TokenServerStore,
         metrics: TokenServerMetrics, followed: [Check: @Sendable () -> String?] = [:],
-        now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil, logger: Logger
+        clock: some Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() },
+        logger: Logger
     ) {
         self.init(
             issuer: issuer, servedRoles: servedRoles, store: store, metrics: metrics, followed: followed,
-            upstreamClocks: nil, now: now, uptime: uptime, logger: logger)
+            upstreamClocks: nil, time: TimeSource(clock: clock, now: now), logger: logger)
     }
 
-    /// Watches a server, with what other servers say of the time, and what measures how long is waited for the store.
+    /// Watches a server, with what other servers say of the time.
     init(
         issuer: TokenIssuer, servedRoles: @escaping @Sendable () -> Set<Role>, store: TokenServerStore,
         metrics: TokenServerMetrics, followed: [Check: @Sendable () -> String?], upstreamClocks: UpstreamClocks?,
-        now: @escaping @Sendable () -> Date = { Date() }, uptime: (@Sendable () -> Double)? = nil,
         time: TimeSource = TimeSource(clock: ContinuousClock()), logger: Logger
     ) {
-        let origin = ContinuousClock.now
-        let uptime = uptime ?? { (ContinuousClock.now - origin) / .seconds(1) }
         self.issuer = issuer
         self.served = servedRoles
         self.store = store
         self.metrics = metrics
         self.followed = followed
         self.upstreamClocks = upstreamClocks
-        self.now = now
-        self.uptime = uptime
+        self.time = time
         let limit = Readiness.storeLimit
         let late = TokenServerStore.Problem(words: "the store did not answer within 3 s")
         self.storeLook = TimedLook(within: limit, orElse: late, time: time) { await store.problem() }
         self.clockLook = TimedLook(within: limit, orElse: nil, time: time) {
-            await StoredClock(in: store, now: now)
+            await StoredClock(in: store, now: { time.date })
         }
         self.logger = logger
-        self.clockDoubts = Locked(ClockDoubts(now: now(), uptime: uptime()))
+        self.clockDoubts = Locked(ClockDoubts(now: time.date, uptime: time.uptime))
         var atStart = followed.compactMapValues { $0() }
         atStart[.canary] = "no trial token was made yet"
         self.atStart = atStart
@@ -207,7 +203,8 @@ public final class Readiness: Sendable {
         let stored = await self.clockLook.finding()
         var lastRecord: Date?
         if case .lastRecord(let time) = stored { lastRecord = time }
-        let (now, uptime, others) = (self.now(), self.uptime(), self.upstreamClocks?.readings(at: self.now()))
+        let (now, uptime) = (self.time.date, self.time.uptime)
+        let others = self.upstreamClocks?.readings(at: self.time.date)
         let problem = self.clockDoubts.withLock {
             $0.problem(now: now, uptime: uptime, others: others ?? [], lastRecord: lastRecord)
         }

@@ -2,7 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetSigning
+package import FleetSigning
 import FleetTokens
 package import Foundation
 
@@ -16,30 +16,29 @@ package final class UpstreamClocks: Sendable {
         package let host: String
         /// How much later it is here, in seconds; negative where the clock here is behind.
         package let ahead: Double
-        /// How long ago the other said so, in seconds.
-        package let age: Double
+        /// How long ago the other said so.
+        package let age: Duration
     }
 
     /// What was heard from one host.
     private struct Answer {
         let date: Date
         /// When that was, on a clock that nobody sets.
-        let uptime: Double
+        let uptime: Duration
         let mayBeStored: Bool
     }
 
     /// How many hosts are remembered; the one that was heard longest ago gives way.
     private static let most = 16
 
-    private let uptime: @Sendable () -> Double
+    private let time: TimeSource
     private let answers = Locked<[String: Answer]>([:])
 
     /// Remembers nothing yet.
     ///
-    /// - Parameter uptime: Seconds on a clock that nobody sets; the system's without.
-    package init(uptime: (@Sendable () -> Double)? = nil) {
-        let origin = ContinuousClock.now
-        self.uptime = uptime ?? { (ContinuousClock.now - origin) / .seconds(1) }
+    /// - Parameter time: The clock, which nobody sets, by which answers age.
+    package init(time: TimeSource = TimeSource(clock: ContinuousClock())) {
+        self.time = time
     }
 
     /// Has a request sent, and remembers the date of its answer.
@@ -53,7 +52,7 @@ package final class UpstreamClocks: Sendable {
     func noting(
         _ url: String, mayBeStored: Bool, send: () async throws -> UpstreamResponse
     ) async throws -> UpstreamResponse {
-        let start = self.uptime()
+        let start = self.time.uptime
         let response = try await send()
         // What a cache says to have kept has the date of when that was made.
         guard let date = response.header("Date").flatMap(HTTPDate.unixSeconds), response.header("Age") == nil,
@@ -61,7 +60,7 @@ package final class UpstreamClocks: Sendable {
         else { return response }
         // The other looked somewhere between, and writes whole seconds.
         let answer = Answer(
-            date: Date(timeIntervalSince1970: Double(date) + 0.5), uptime: (start + self.uptime()) / 2,
+            date: Date(timeIntervalSince1970: Double(date) + 0.5), uptime: (start + self.time.uptime) / 2,
             mayBeStored: mayBeStored)
         self.answers.withLock { answers in
             answers[host] = answer
@@ -77,10 +76,10 @@ package final class UpstreamClocks: Sendable {
     /// - Parameter now: What the clock of this machine says.
     /// - Returns: One reading for each host that was heard; the nearest first.
     package func readings(at now: Date) -> [Reading] {
-        let uptime = self.uptime()
+        let uptime = self.time.uptime
         return self.answers.withLock { $0 }.compactMap { host, answer in
             let age = uptime - answer.uptime
-            let ahead = now.timeIntervalSince(answer.date) - age
+            let ahead = now.timeIntervalSince(answer.date) - age / .seconds(1)
             // A cache that says nothing of it may have answered, with a date of any time before: it vouches for no clock.
             guard !answer.mayBeStored || ahead < -ClockDoubts.tolerance else { return nil }
             return Reading(host: host, ahead: ahead, age: age)

@@ -56,7 +56,7 @@ import Testing
         let store = try TemporaryStore()
         let readiness = Readiness(
             issuer: self.issuer, servedRoles: { [.driver] }, store: store.store, metrics: TokenServerMetrics(),
-            now: { Self.start }, uptime: { 0 }, logger: Logger(label: "test"))
+            clock: ManualClock(), now: { Self.start }, logger: Logger(label: "test"))
         #expect(await !readiness.check())
         #expect(readiness.problems[.canary]?.contains("is withdrawn") == true)
         self.withdraw("another")

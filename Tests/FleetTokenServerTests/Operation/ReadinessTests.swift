@@ -24,7 +24,13 @@ import Testing
         private let offset = Locked(0.0)
         private let passed = Locked(0.0)
         var now: Date { self.origin() + self.offset.withLock { $0 } }
-        var uptime: Double { self.origin().timeIntervalSince(self.begin) + self.passed.withLock { $0 } }
+        /// Both; who sleeps goes by another clock.
+        func time(sleepingOn sleeps: ManualClock = ManualClock()) -> TimeSource {
+            let reading: @Sendable () -> Duration = {
+                .seconds(self.origin().timeIntervalSince(self.begin) + self.passed.withLock { $0 })
+            }
+            return TimeSource(clock: SplitClock(reading: reading, sleeps: sleeps), now: { self.now })
+        }
 
         init(_ origin: @escaping @Sendable () -> Date = { ReadinessTests.start }) {
             self.origin = origin
@@ -36,6 +42,20 @@ import Testing
             self.passed.withLock { $0 += seconds }
         }
         func set(by seconds: Double) { self.offset.withLock { $0 += seconds } }
+    }
+
+    /// A clock that goes as a test wants, on which who sleeps is woken by another.
+    private struct SplitClock: Clock {
+        let origin = ContinuousClock.now
+        let reading: @Sendable () -> Duration
+        let sleeps: ManualClock
+
+        var now: ContinuousClock.Instant { self.origin + self.reading() }
+        var minimumResolution: Duration { .nanoseconds(1) }
+
+        func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+            try await self.sleeps.sleep(for: self.now.duration(to: deadline))
+        }
     }
 
     /// A database at which every look is held up for a while.
@@ -66,21 +86,20 @@ import Testing
         func close() throws { try self.database.close() }
     }
 
-    /// Without a `time`, the store is waited for as long as it takes.
+    /// Without a clock to wait on, the store is waited for as long as it takes.
     private func readiness(
         _ world: TemporaryStore, _ clocks: Clocks, over store: TokenServerStore? = nil, signs: Bool = true,
         metrics: TokenServerMetrics = TokenServerMetrics(),
         served: @escaping @Sendable () -> Set<Role> = { [.driver] },
         followed: [Readiness.Check: @Sendable () -> String?] = [:], others: UpstreamClocks? = nil,
-        time: TimeSource = TimeSource(clock: ManualClock()), log: LeakTests.Log = LeakTests.Log()
+        waiting: ManualClock = ManualClock(), log: LeakTests.Log = LeakTests.Log()
     ) throws -> Readiness {
         let key = try ServiceAccountKey(generatingFor: "driver@acme", projectID: "acme")
         let minter = TokenMinter(signer: try LocalSigner(key))
         return Readiness(
             issuer: TokenIssuer(minters: signs ? [.driver: minter] : [:]), servedRoles: served,
             store: store ?? world.store, metrics: metrics, followed: followed, upstreamClocks: others,
-            now: { clocks.now }, uptime: { clocks.uptime }, time: time,
-            logger: Logger(label: "test") { _ in LeakTests.Handler(log: log) })
+            time: clocks.time(sleepingOn: waiting), logger: Logger(label: "test") { _ in LeakTests.Handler(log: log) })
     }
 
     @Test func `a server that can sign, store and tell the time is ready`() async throws {
@@ -214,7 +233,7 @@ import Testing
     @Test(arguments: [-300.0, 300])
     func `a clock that was wrong from the start is told by other servers' answers`(ahead: Double) async throws {
         let (world, clocks) = (try TemporaryStore(), Clocks())
-        let others = UpstreamClocks { clocks.uptime }
+        let others = UpstreamClocks(time: clocks.time())
         let readiness = try self.readiness(world, clocks, others: others)
         #expect(await readiness.check())
         await self.hear(others, clocks, ahead: ahead)
@@ -230,7 +249,7 @@ import Testing
 
     @Test func `one server that agrees outweighs another that does not, a step and the last record`() async throws {
         let (world, clocks) = (try TemporaryStore(), Clocks())
-        let others = UpstreamClocks { clocks.uptime }
+        let others = UpstreamClocks(time: clocks.time())
         let readiness = try self.readiness(world, clocks, others: others)
         await self.hear(others, clocks, ahead: 4000)
         #expect(await !readiness.check())
@@ -244,7 +263,7 @@ import Testing
     /// As where a machine is paused, which no clock of its own counts, and NTP mends its time.
     @Test func `what was heard before the clock was set does not speak against it for ever`() async throws {
         let (world, clocks) = (try TemporaryStore(), Clocks())
-        let others = UpstreamClocks { clocks.uptime }
+        let others = UpstreamClocks(time: clocks.time())
         let readiness = try self.readiness(world, clocks, others: others)
         await self.hear(others, clocks, ahead: 0)
         #expect(await readiness.check())
@@ -262,7 +281,7 @@ import Testing
 
     @Test func `a server that agrees ends the doubt about a clock that was set`() async throws {
         let (world, clocks) = (try TemporaryStore(), Clocks())
-        let others = UpstreamClocks { clocks.uptime }
+        let others = UpstreamClocks(time: clocks.time())
         let readiness = try self.readiness(world, clocks, others: others)
         clocks.set(by: 900)
         #expect(await !readiness.check())
@@ -274,7 +293,7 @@ import Testing
     @Test func `answers that a cache may have kept say only that a clock is behind`() async throws {
         let clocks = Clocks()
         func readings(ahead: Double, age: String? = nil, mayBeStored: Bool) async throws -> [Double] {
-            let others = UpstreamClocks { clocks.uptime }
+            let others = UpstreamClocks(time: clocks.time())
             let date = HTTPDate.text(unixSeconds: Int64(clocks.now.timeIntervalSince1970 - ahead))
             let dated = Dated(fields: [("Date", date)] + (age.map { [("Age", $0)] } ?? []))
             let transport = DatedTransport(dated, clocks: others, mayBeStored: mayBeStored)
@@ -508,8 +527,7 @@ import Testing
         let database = SlowDatabase(database: world.store.database) {
             if isSilent.withLock({ $0 }) { try await silence.sleep(for: .seconds(60)) }
         }
-        let readiness = try self.readiness(
-            world, Clocks(), over: TokenServerStore(database), time: TimeSource(clock: waiting))
+        let readiness = try self.readiness(world, Clocks(), over: TokenServerStore(database), waiting: waiting)
         #expect(await readiness.check())
 
         isSilent.withLock { $0 = true }
