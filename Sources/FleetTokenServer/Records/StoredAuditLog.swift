@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
+import FleetSigning
 import FleetTokens
 public import Foundation
 public import Logging
@@ -23,7 +24,7 @@ public final class StoredAuditLog: AuditLog {
 
     private struct Waiting: Sendable {
         let record: AuditRecord
-        let arrival: ContinuousClock.Instant
+        let arrival: Duration
         let resume: @Sendable (Result<Turn, any Error>) -> Void
     }
 
@@ -38,7 +39,7 @@ public final class StoredAuditLog: AuditLog {
     private let failures: RecurringLog
     private let waitingLimit: Int
     private let patience: Duration
-    private let uptime: @Sendable () -> ContinuousClock.Instant
+    private let time: TimeSource
     private let queue = Locked(Queue())
 
     /// Keeps the audit in a store.
@@ -52,7 +53,9 @@ public final class StoredAuditLog: AuditLog {
         store: TokenServerStore, logger: Logger, waitingLimit: Int = 16 * 1024,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
-        self.init(store: store, logger: logger, waitingLimit: waitingLimit, now: now, patience: .patience)
+        self.init(
+            store: store, logger: logger, waitingLimit: waitingLimit, patience: .patience,
+            time: TimeSource(clock: ContinuousClock(), now: now))
     }
 
     /// Keeps the audit in a store.
@@ -61,19 +64,17 @@ public final class StoredAuditLog: AuditLog {
     ///   - store: The store.
     ///   - logger: Hears of commits that failed.
     ///   - waitingLimit: How many records may wait for the disk; more are refused.
-    ///   - now: The clock by which failures that recur are logged now and then.
     ///   - patience: How long a record waits for others that are in its way.
-    ///   - uptime: The clock by which records wait.
+    ///   - time: The clock by which records wait, and the date by which failures that recur are logged now and then.
     init(
-        store: TokenServerStore, logger: Logger, waitingLimit: Int = 16 * 1024,
-        now: @escaping @Sendable () -> Date = { Date() }, patience: Duration,
-        uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        store: TokenServerStore, logger: Logger, waitingLimit: Int = 16 * 1024, patience: Duration,
+        time: TimeSource = TimeSource(clock: ContinuousClock())
     ) {
         self.store = store
-        self.failures = RecurringLog("Audit records could not be kept", level: .error, logger: logger, now: now)
+        self.failures = RecurringLog("Audit records could not be kept", level: .error, logger: logger) { time.date }
         self.waitingLimit = waitingLimit
         self.patience = patience
-        self.uptime = uptime
+        self.time = time
     }
 
     /// How many records wait for the next group.
@@ -81,7 +82,7 @@ public final class StoredAuditLog: AuditLog {
 
     /// Keeps a record, and returns when it is on the disk.
     public func append(_ record: AuditRecord) async throws {
-        let arrival = self.uptime()
+        let arrival = self.time.uptime
         let turn = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Turn, any Error>) in
             self.enqueue(Waiting(record: record, arrival: arrival) { continuation.resume(with: $0) })
         }
@@ -91,7 +92,7 @@ public final class StoredAuditLog: AuditLog {
         // A caller that goes away takes no record back, its own or another's: the decisions were made.
         // Whoever leads came first, so that none of them waits for longer than it may.
         let outcome = await Task {
-            await self.keep([record] + others.map(\.record), until: arrival + self.patience)
+            await self.keep([record] + others.map(\.record), within: arrival + self.patience - self.time.uptime)
         }.value
         self.handOver(after: outcome)
         for waiting in others { waiting.resume(outcome.map { .isKept }) }
@@ -123,7 +124,7 @@ public final class StoredAuditLog: AuditLog {
 
     /// Has one of those that wait lead; those that have waited for too long fail as the group did.
     private func handOver(after outcome: Result<Void, any Error>) {
-        let now = self.uptime()
+        let now = self.time.uptime
         let (overdue, next) = self.queue.withLock { queue -> ([Waiting], Waiting?) in
             var overdue: [Waiting] = []
             if case .failure = outcome {
@@ -140,11 +141,9 @@ public final class StoredAuditLog: AuditLog {
         for waiting in overdue { waiting.resume(outcome.map { .isKept }) }
     }
 
-    private func keep(
-        _ records: [AuditRecord], until deadline: ContinuousClock.Instant
-    ) async -> Result<Void, any Error> {
+    private func keep(_ records: [AuditRecord], within limit: Duration) async -> Result<Void, any Error> {
         do {
-            try await self.commit(records, until: deadline)
+            try await self.commit(records, until: .now + limit)
             self.store.note(isKept: true)
             return .success(())
         } catch {
