@@ -42,12 +42,10 @@ public struct EnginePage: Service {
 
     /// Reads the engine's state each second and sends what changed, until shutdown.
     public func run() async {
-        await cancelWhenGracefulShutdown {
-            var isFailing = false
-            while !Task.isCancelled {
-                isFailing = await self.update(afterFailure: isFailing)
-                try? await Task.sleep(for: .seconds(1))
-            }
+        let isFailing = Locked(false)
+        await untilShutdown(every: .seconds(1)) {
+            let fails = await self.update(afterFailure: isFailing.withLock { $0 })
+            isFailing.withLock { $0 = fails }
         }
         self.feed.close()
     }

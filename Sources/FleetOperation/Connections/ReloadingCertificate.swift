@@ -78,11 +78,8 @@ package final class ReloadingCertificate: Service {
 
     /// Looks at the files every two seconds, until shutdown.
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                try? await Task.sleep(for: .seconds(2))
-                await self.watching.perform("reading the certificate") { try self.refresh() }
-            }
+        await untilShutdown(waitingFirst: true) {
+            await self.watching.perform("reading the certificate") { try self.refresh() }
         }
     }
 

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 package import FleetSigning
 import FleetTokens
 import Foundation
@@ -73,12 +74,7 @@ package struct RevocationFollowing: Service {
 
     /// Looks at the list every two seconds, until shutdown.
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await self.look()
-                try? await Task.sleep(for: .seconds(2))
-            }
-        }
+        await untilShutdown { await self.look() }
     }
 
     /// Looks at the list once; before anything is served, so that what was withdrawn is refused from the first call on.

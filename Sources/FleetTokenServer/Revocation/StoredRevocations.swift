@@ -87,12 +87,7 @@ package struct StoredRevocations: Service {
 
     /// Takes over what is withdrawn every two seconds, until shutdown; closes the store then.
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await self.refresh()
-                try? await Task.sleep(for: .seconds(2))
-            }
-        }
+        await untilShutdown { await self.refresh() }
         try self.store.close()
     }
 }

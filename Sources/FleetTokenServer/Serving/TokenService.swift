@@ -187,25 +187,20 @@ package struct TokenService: Service {
 
     /// Keeps keys, revocations and readiness as they should be, until shutdown.
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            await withDiscardingTaskGroup { group in
-                // A store that does not answer is told of while its changes are waited for.
-                group.addTask { await self.keepFresh() }
-                group.addTask { await self.watchReadiness() }
-            }
-        }
-    }
-
-    private func keepFresh() async {
-        while !Task.isCancelled {
-            await self.refresh()
-            try? await Task.sleep(for: .seconds(2))
+        await withDiscardingTaskGroup { group in
+            // A store that does not answer is told of while its changes are waited for.
+            group.addTask { await untilShutdown { await self.refresh() } }
+            group.addTask { await self.watchReadiness() }
         }
     }
 
     private func watchReadiness() async {
-        var round = 0
-        while !Task.isCancelled {
+        let rounds = Locked(0)
+        await untilShutdown {
+            let round = rounds.withLock { rounds in
+                defer { rounds += 1 }
+                return rounds
+            }
             // Trial tokens cost signatures; the rest costs next to nothing. What is down is looked at each time, so
             // that its recovery shows; breakers keep that cheap.
             if round % 15 == 0 || !self.readiness.problems.isEmpty {
@@ -213,9 +208,7 @@ package struct TokenService: Service {
             } else {
                 await self.readiness.checkStore()
             }
-            round += 1
             self.looked.continuation.finish()
-            try? await Task.sleep(for: .seconds(2))
         }
     }
 

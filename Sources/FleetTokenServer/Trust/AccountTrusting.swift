@@ -73,12 +73,9 @@ package struct AccountTrusting: Service {
 
     /// Looks at the keys again and again, until shutdown.
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await self.trust.refresh()
-                await self.logFailures()
-                try? await Task.sleep(for: .seconds(2))
-            }
+        await untilShutdown {
+            await self.trust.refresh()
+            await self.logFailures()
         }
     }
 
