@@ -159,8 +159,12 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
         if attempts?.isEmpty == true { return "the name of its host is not known here" }
         switch error {
         case NIOSSLError.handshakeFailed(let error) where "\(error)".contains("CERTIFICATE_VERIFY_FAILED"):
-            return "its certificate is not trusted here, as where the system's authorities are not installed, or "
-                + "SSL_CERT_FILE does not have the one that signed it"
+            return "its certificate is not trusted here, as where it has ended, the system's authorities are not "
+                + "installed, or SSL_CERT_FILE does not have the one that signed it"
+        case NIOSSLError.handshakeFailed(let error) where "\(error)".contains("WRONG_VERSION_NUMBER"):
+            return "it does not speak TLS, as on a port for plain HTTP"
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+            return "its certificate is not for this name or address"
         case is NIOSSLError, is NIOSSLExtraError: return self.failedTLS
         // The server's refusal comes after the handshake; over HTTP/2 no more is heard of it than that it closed.
         case let error as BoringSSLError where "\(error)".contains("ALERT_CERTIFICATE_REQUIRED"):
