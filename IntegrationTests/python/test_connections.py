@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from hyperframe.frame import Frame, GoAwayFrame, HeadersFrame, PingFrame
 
-from engine_server import certificate
+from engine_server import certificate, openssl
 from forgery import new_rsa_key
 from service import run
 from test_serve import SECRET, TokenServer
@@ -613,6 +613,50 @@ def test_authorities_that_cannot_be_read_are_named(folder, certificates):
     result = run("serve", "tokens", "--config", config)
     assert result.returncode == 78
     assert "listen.tls.client_ca" in result.stderr.decode()
+
+
+def refused(folder):
+    """What is said of a certificate and a key that are not taken."""
+    config = folder / "tokens.yaml"
+    config.write_text(
+        BASE + "listen: {tls: {certificate: server.pem, key: server-key.pem}}\n"
+        "callers: {proxy: {edge: {peers: 192.0.2.1, subject_header: X-User}}}\npolicy: {}\n", encoding="utf-8")
+    result = run("serve", "tokens", "--config", config)
+    assert result.returncode == 78
+    return result.stderr.decode().splitlines()[-1]
+
+
+@pytest.mark.parametrize("form", ["PKCS8", "TraditionalOpenSSL"])
+def test_an_encrypted_key_is_called_so(folder, certificates, form):
+    file = folder / "server-key.pem"
+    key = serialization.load_pem_private_key(file.read_bytes(), None)
+    file.write_bytes(key.private_bytes(
+        serialization.Encoding.PEM, getattr(serialization.PrivateFormat, form),
+        serialization.BestAvailableEncryption(b"secret")))
+    assert refused(folder) == (
+        f"fleetpass: listen.tls.key: {file} is encrypted, and nobody is asked for a passphrase; write it without one, "
+        f"openssl pkey -in {file} -out FILE, and name that file.")
+
+
+# Of an authority that is to sign only, TLS takes not even the certificate.
+@pytest.mark.parametrize("usage", [[], ["-addext", "keyUsage=critical,keyCertSign"]], ids=["any use", "to sign"])
+def test_a_chain_that_begins_with_the_root_is_said_to(folder, certificates, usage):
+    openssl(
+        folder, "req", "-x509", "-key", "authority-key.pem", "-days", "2", "-subj", "/CN=authority",
+        "-out", "authority.pem", *usage)
+    certificate(folder, "server", "IP:127.0.0.1", "authority")
+    chain = folder / "server.pem"
+    chain.write_bytes((folder / "authority.pem").read_bytes() + chain.read_bytes())
+    assert refused(folder) == (
+        f"fleetpass: listen.tls.certificate: in {chain}, the server's own certificate must stand first, and those that "
+        f"signed it behind; the key {folder / 'server-key.pem'} fits the one at place 2.")
+
+
+@pytest.mark.parametrize("names", [["server"], ["server", "authority"]], ids=["alone", "with a chain"])
+def test_a_key_of_another_certificate_is_not_taken_for_one_in_the_wrong_place(folder, certificates, names):
+    (folder / "server.pem").write_bytes(b"".join((folder / f"{name}.pem").read_bytes() for name in names))
+    shutil.copy(folder / "unlisted-key.pem", folder / "server-key.pem")
+    assert refused(folder).endswith("both must be PEM files of one pair.")
 
 
 def test_an_authority_needs_those_above_it_up_to_the_root(folder, certificates):

@@ -144,6 +144,24 @@ def spoil_tls(settings, folder, google):
     settings["listen"] = {"tls": {"certificate": "server.pem", "key": "server-key.pem"}}
 
 
+def spoil_key_of_tls(settings, folder, google):
+    certificate(folder, "server", "IP:127.0.0.1")
+    key = serialization.load_pem_private_key((folder / "server-key.pem").read_bytes(), None)
+    (folder / "server-key.pem").write_bytes(key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(SECRET.encode())))
+    (folder / "server-key.pem").chmod(stat.S_IRUSR | stat.S_IWUSR)
+    settings["listen"] = {"tls": {"certificate": "server.pem", "key": "server-key.pem"}}
+
+
+def spoil_chain(settings, folder, google):
+    certificate(folder, "root", "DNS:root")
+    certificate(folder, "server", "IP:127.0.0.1", "root")
+    (folder / "server-key.pem").chmod(stat.S_IRUSR | stat.S_IWUSR)
+    (folder / "chain.pem").write_bytes((folder / "root.pem").read_bytes() + (folder / "server.pem").read_bytes())
+    settings["listen"] = {"tls": {"certificate": "chain.pem", "key": "server-key.pem"}}
+
+
 def spoil_authorities(settings, folder, google):
     for name, authority in [("server", None), ("root", None), ("issuing", "root")]:
         certificate(folder, name, "IP:127.0.0.1", authority)
@@ -185,6 +203,8 @@ def spoil_store(settings, folder, google):
         (spoil_provider, "callers.oidc.login", 69, ["127.0.0.1:9"]),
         (spoil_provider_name, "callers.oidc.login", 78, ["/ says that its issuer is", "callers.oidc.login.issuer"]),
         (spoil_tls, "tls", 78, ["server.pem"]),
+        (spoil_key_of_tls, "tls", 78, ["server-key.pem is encrypted", "openssl pkey -in "]),
+        (spoil_chain, "tls", 78, ["chain.pem", "must stand first", "the one at place 2"]),
         (spoil_authorities, "tls", 78, ["CN=issuing is signed by CN=root, which is not in the file"]),
         (spoil_administrators, "admin", 78, ["gone.json"]),
         (spoil_origins, "cors", 78, ["App.example", "cors.origins"]),

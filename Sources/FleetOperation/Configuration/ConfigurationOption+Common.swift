@@ -11,11 +11,11 @@ extension ConfigurationOption {
         [
             .init(
                 path: "listen.tls.certificate", kind: .path, standard: nil,
-                help: "The certificate chain in PEM form. Without TLS, only an address of this machine is listened on. "
-                    + "The files are read again when they change."),
+                help: "The certificate chain in PEM form, the server's own first. Without TLS, only an address of this "
+                    + "machine is listened on. The files are read again when they change."),
             .init(
                 path: "listen.tls.key", kind: .path, standard: nil,
-                help: "The private key of the certificate in PEM form."),
+                help: "The private key of the certificate in PEM form, not encrypted."),
             .init(
                 path: "listen.tls.client_ca", kind: .path, standard: nil,
                 help: "The authorities that sign clients' certificates, up to the root, in PEM form. \(use) Read again "

@@ -138,10 +138,7 @@ package final class ReloadingCertificate: Service {
             // Tells whether the two belong together.
             _ = try NIOSSLContext(configuration: configuration)
         } catch {
-            throw ConfigurationError(
-                "the certificate \(files.certificate) and the key \(files.key) cannot be used together: "
-                    + "\(error); both must be PEM files of one pair."
-            )
+            throw self.fault(of: files, error)
         }
         guard let path = files.clients.authorities else { return (configuration, validity) }
         configuration.trustRoots = .certificates(try ClientAuthorities.read(from: path))
@@ -152,5 +149,32 @@ package final class ReloadingCertificate: Service {
             configuration.certificateVerification = .optionalVerification
         }
         return (configuration, validity)
+    }
+
+    /// Why a certificate and a key cannot be used together.
+    private static func fault(of files: ListenerTLS, _ error: any Error) -> ConfigurationError {
+        if let text = try? String(contentsOfFile: files.key, encoding: .utf8), text.contains("ENCRYPTED") {
+            return ConfigurationError(
+                "listen.tls.key: \(files.key) is encrypted, and nobody is asked for a passphrase; write it without one, "
+                    + "openssl pkey -in \(files.key) -out FILE, and name that file.")
+        }
+        if let own = self.ownCertificate(of: files), own > 0 {
+            return ConfigurationError(
+                "listen.tls.certificate: in \(files.certificate), the server's own certificate must stand first, and those "
+                    + "that signed it behind; the key \(files.key) fits the one at place \(own + 1).")
+        }
+        return ConfigurationError(
+            "the certificate \(files.certificate) and the key \(files.key) cannot be used together: "
+                + "\(error); both must be PEM files of one pair.")
+    }
+
+    /// Where in the chain, from 0 on, the certificate of the key is.
+    private static func ownCertificate(of files: ListenerTLS) -> Int? {
+        guard let key = try? NIOSSLPrivateKey(file: files.key, format: .pem) else { return nil }
+        return try? NIOSSLCertificate.fromPEMFile(files.certificate).firstIndex { certificate in
+            let configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: [.certificate(certificate)], privateKey: .privateKey(key))
+            return (try? NIOSSLContext(configuration: configuration)) != nil
+        }
     }
 }
