@@ -29,6 +29,15 @@ package final class WatchLog: Sendable {
             guard !Task.isCancelled else { return }
             problem = "\(error)"
         }
+        self.note(part, problem: problem)
+    }
+
+    /// Takes note of how a part was done.
+    ///
+    /// - Parameters:
+    ///   - part: The part.
+    ///   - problem: Why it could not be done; `nil` where it could.
+    package func note(_ part: String, problem: String?) {
         let isNews = self.problems.withLock { problems in
             defer { problems[part] = problem }
             return problems[part] != problem
