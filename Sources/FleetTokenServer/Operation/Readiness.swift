@@ -44,11 +44,8 @@ public final class Readiness: Sendable {
     private let storeLook: TimedLook<TokenServerStore.Problem?>
     /// What the store tells of the clock.
     private let clockLook: TimedLook<StoredClock?>
-    private let logger: Logger
     private let clockDoubts: Locked<ClockDoubts>
-    /// What did not hold before anything was tried.
-    private let atStart: [Check: String]
-    private let failing: Locked<[Check: String]>
+    private let log: ReadinessLog
 
     /// Watches a server whose roles may become more while it runs, such as by a key file that is put into its folder.
     ///
@@ -91,17 +88,26 @@ public final class Readiness: Sendable {
         self.clockLook = TimedLook(within: limit, orElse: nil, time: time) {
             await StoredClock(in: store, now: { time.date })
         }
-        self.logger = logger
         self.clockDoubts = Locked(ClockDoubts(now: time.date, uptime: time.uptime))
         var atStart = followed.compactMapValues { $0() }
         atStart[.canary] = "no trial token was made yet"
-        self.atStart = atStart
-        self.failing = Locked(atStart)
+        self.log = ReadinessLog(atStart: Self.named(atStart), logger: logger)
+    }
+
+    /// Problems with the checks' names.
+    private static func named(_ problems: [Check: String]) -> [String: String] {
+        Dictionary(uniqueKeysWithValues: problems.map { ($0.rawValue, $1) })
+    }
+
+    /// What did not hold at the last look.
+    private var failing: [Check: String] {
+        let problems = self.log.problems.compactMap { name, problem in Check(rawValue: name).map { ($0, problem) } }
+        return Dictionary(uniqueKeysWithValues: problems)
     }
 
     /// What does not hold, in words; empty when the server is ready.
     public var problems: [Check: String] {
-        var problems = self.failing.withLock { $0 }
+        var problems = self.failing
         // Told as it is now: it costs nothing to ask.
         for (check, problem) in self.followed { problems[check] = problem() }
         if problems[.store] == nil, self.store.refusesRecords { problems[.store] = Self.refusal }
@@ -121,7 +127,7 @@ public final class Readiness: Sendable {
         for (check, problem) in self.followed { failing[check] = problem() }
         // What was cancelled found nothing out.
         guard !Task.isCancelled else { return false }
-        failing[.store] = self.failing.withLock { $0[.store] }
+        failing[.store] = self.failing[.store]
         self.note(failing)
         return failing.isEmpty
     }
@@ -136,28 +142,15 @@ public final class Readiness: Sendable {
     }
 
     private func note(_ problem: String?, of check: Check, cause: (any Error)? = nil) {
-        var failing = self.failing.withLock { $0 }
+        var failing = self.failing
         failing[check] = problem
         self.note(failing, cause: cause)
     }
 
-    /// Takes over what does not hold and logs what is new, with its cause where the words do not tell it.
+    /// Takes over what does not hold, shows it and logs what is new, with its cause where the words do not tell it.
     private func note(_ failing: [Check: String], cause: (any Error)? = nil) {
-        let before = self.failing.withLock { held in
-            defer { held = failing }
-            return held
-        }
-        for check in Check.allCases {
-            self.metrics.readiness(of: check, holds: failing[check] == nil)
-            guard before[check] != failing[check] else { continue }
-            // A problem that is still there is told in other words now and then; that is no news.
-            let isNews = (before[check] == nil) != (failing[check] == nil) || before[check] == self.atStart[check]
-            var metadata: Logger.Metadata = ["check": "\(check.rawValue)", "problem": "\(failing[check] ?? "none")"]
-            if let cause { metadata["error"] = "\(Self.line(cause))" }
-            self.logger.log(
-                level: !isNews ? .debug : failing[check] == nil ? .notice : .error, "readiness changed",
-                metadata: metadata)
-        }
+        for check in Check.allCases { self.metrics.readiness(of: check, holds: failing[check] == nil) }
+        self.log.note(Self.named(failing), cause: cause.map(Self.line))
     }
 
     private func canaryProblem() async -> String? {

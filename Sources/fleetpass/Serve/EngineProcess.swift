@@ -102,7 +102,7 @@ struct EngineProcess {
             await self.logger.warn(ofDatabase: place)
         }
         await self.following?.look()
-        let readiness = EngineReadinessLog(problems: self.problems, logger: self.logger)
+        let readiness = EngineReadinessLog(problems: self.problems, log: ReadinessLog(logger: self.logger))
         // The page ends first, as its readers would keep the server of HTTP from ending.
         let servers: [(any Service)?] = [EndingTogether([http, grpc]), ready, readiness, self.page]
         let group = ServiceGroup(
