@@ -193,6 +193,28 @@ import Testing
     }
 }
 
+@Suite struct JWSPartsTests {
+    private static let header = "eyJhbGciOiJub25lIn0"
+
+    @Test func `a text of three parts is taken apart, whatever its header and payload say`() throws {
+        let parts = try JWSParts("\(Self.header).AAAA.".utf8, atMost: 25)
+        #expect(parts.header == ["alg": .string("none")])
+        #expect(parts.signingInput == Array("\(Self.header).AAAA".utf8))
+        #expect(parts.payload == [0, 0, 0] && parts.signature.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            ("\(header).AAAA.A", .size), ("", .form), ("e30", .form), ("e30.AAAA", .form), ("e30.AAAA.AAAA.", .form),
+            ("e30=.AAAA.AAAA.", .form), ("e30=.AAAA.AAAA", .encoding), ("e30.AB.AAAA", .encoding),
+            ("e30.AAAA.A", .encoding), ("W10.AAAA.AAAA", .header("It is not an object.")),
+        ] as [(String, JWSParts.Fault)])
+    func `the first fault of a text is told`(text: String, fault: JWSParts.Fault) {
+        #expect(throws: fault) { try JWSParts(text.utf8, atMost: 25) }
+        #expect(throws: fault) { try JWSParts(Array(text.utf8), atMost: 25) }
+    }
+}
+
 @Suite struct CompactJWSTests {
     @Test func `printing a token taken apart shows no part of it`() throws {
         let text = Self.token(header: #"{"alg":"RS256","kid":"k1"}"#, payload: #"{"iss":"driver"}"#)

@@ -134,9 +134,9 @@ extension SignedRevocations {
     ///   - now: The time.
     /// - Throws: ``Refusal`` for the first rule that does not hold.
     public init(reading text: [UInt8], keys: RevocationKeySet, at now: Date) throws(Refusal) {
-        let parts = try Self.parts(of: text)
-        guard keys.contains(parts.keyID) else { throw Refusal("The list names a key that is not trusted.") }
-        guard keys.isValidSignature(parts.signature, for: parts.input, by: parts.keyID) else {
+        let (keyID, parts) = try Self.parts(of: text)
+        guard keys.contains(keyID) else { throw Refusal("The list names a key that is not trusted.") }
+        guard keys.isValidSignature(parts.signature, for: parts.signingInput, by: keyID) else {
             throw Refusal("The list's signature does not hold.")
         }
         guard let payload = (try? JSONValue(parsing: parts.payload))?.object,
@@ -173,31 +173,23 @@ extension SignedRevocations {
         issuedAt > now.addingTimeInterval(Self.leeway)
     }
 
-    private struct Parts {
-        let keyID: String
-        let input: [UInt8]
-        let payload: [UInt8]
-        let signature: [UInt8]
-    }
-
-    private static func parts(of text: [UInt8]) throws(Refusal) -> Parts {
-        guard text.count <= Self.maximumBytes else {
-            throw Refusal("The list has more than \(Self.maximumBytes) bytes.")
+    private static func parts(of text: [UInt8]) throws(Refusal) -> (keyID: String, JWSParts) {
+        let parts: JWSParts
+        do throws(JWSParts.Fault) {
+            parts = try JWSParts(text, atMost: Self.maximumBytes)
+        } catch {
+            throw error == .size
+                ? Refusal("The list has more than \(Self.maximumBytes) bytes.")
+                : Refusal("The list is not a compact JWS.")
         }
-        let dot = UInt8(ascii: ".")
-        guard let first = text.firstIndex(of: dot), let second = text[(first + 1)...].firstIndex(of: dot),
-            let headerBytes = Base64URL.decode(text[..<first]),
-            let payload = Base64URL.decode(text[(first + 1)..<second]),
-            let signature = Base64URL.decode(text[(second + 1)...]),
-            let header = (try? JSONValue(parsing: headerBytes))?.object
-        else { throw Refusal("The list is not a compact JWS.") }
+        let header = parts.header
         guard header["typ"]?.string == Self.type, header["alg"]?.string == Self.algorithm, header["crit"] == nil else {
             throw Refusal("The list's header is not that of a list: typ \(Self.type), alg \(Self.algorithm).")
         }
         guard let keyID = header["kid"]?.string, (1...256).contains(keyID.utf8.count) else {
             throw Refusal("The list does not name its key (kid).")
         }
-        return Parts(keyID: keyID, input: Array(text[..<second]), payload: payload, signature: signature)
+        return (keyID, parts)
     }
 
     private static func date(_ value: JSONValue?) -> Date? {

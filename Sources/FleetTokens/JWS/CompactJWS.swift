@@ -30,9 +30,28 @@ public struct CompactJWS: Hashable, Sendable {
     }
 
     static func read(_ token: String, recording recorder: inout CheckRecorder) throws(TokenRefusal) -> Self {
-        let size = token.utf8.count
-        guard size <= Self.maximumBytes else {
-            throw recorder.refuse(
+        let parts: JWSParts
+        do throws(JWSParts.Fault) {
+            parts = try JWSParts(token.utf8, atMost: Self.maximumBytes)
+        } catch {
+            let (rule, refusal) = Self.refusal(for: error)
+            Self.passForm(of: token, before: rule, recording: &recorder)
+            throw recorder.refuse(rule, refusal)
+        }
+        Self.passForm(of: token, before: nil, recording: &recorder)
+        let keyID = try Self.keyID(checking: parts.header, recording: &recorder)
+        return Self(
+            keyID: keyID,
+            signingInput: parts.signingInput,
+            payload: parts.payload,
+            signature: parts.signature
+        )
+    }
+
+    private static func refusal(for fault: JWSParts.Fault) -> (TokenRule, TokenRefusal) {
+        switch fault {
+        case .size:
+            (
                 .size,
                 .unauthenticated(
                     .tokenTooLarge,
@@ -40,52 +59,30 @@ public struct CompactJWS: Hashable, Sendable {
                     fix: "Send one compact JWS and nothing else in the Authorization header; list fewer taskids."
                 )
             )
-        }
-        recorder.pass(.size, found: "\(size) bytes")
-
-        let bytes = Array(token.utf8)
-        let dot = UInt8(ascii: ".")
-        guard let first = bytes.firstIndex(of: dot), let second = bytes[(first + 1)...].firstIndex(of: dot) else {
-            throw recorder.refuse(.form, Self.notThreeParts)
-        }
-        guard let headerBytes = Base64URL.decode(bytes[..<first]),
-            let payload = Base64URL.decode(bytes[(first + 1)..<second]),
-            let signature = Base64URL.decode(bytes[(second + 1)...])
-        else {
-            // A third dot is no base64url, so only what cannot be decoded is searched for one.
-            guard !bytes[(second + 1)...].contains(dot) else { throw recorder.refuse(.form, Self.notThreeParts) }
-            recorder.pass(.form, found: "three parts")
-            throw recorder.refuse(
+        case .form:
+            (.form, .malformed("The token is not three parts with dots between them."))
+        case .encoding:
+            (
                 .encoding,
                 .malformed(
                     "A part of the token is not base64url as RFC 7515 writes it (no padding, no other characters).")
             )
+        case .header(let reason):
+            (.header, .malformed("The token's header is not strict JSON. \(reason)"))
         }
-        recorder.pass(.form, found: "three parts")
-        recorder.pass(.encoding, found: "strict base64url")
-
-        let header: JSONObject
-        do throws(TokenError) {
-            guard let object = try JSONValue(parsing: headerBytes).object else {
-                throw TokenError(code: .invalidJSON, message: "It is not an object.")
-            }
-            header = object
-        } catch {
-            throw recorder.refuse(.header, .malformed("The token's header is not strict JSON. \(error.message)"))
-        }
-        recorder.pass(.header, found: "JSON object")
-
-        let keyID = try Self.keyID(checking: header, recording: &recorder)
-        return Self(
-            keyID: keyID,
-            signingInput: Array(bytes[..<second]),
-            payload: payload,
-            signature: signature
-        )
     }
 
-    private static let notThreeParts = TokenRefusal.malformed(
-        "The token is not three parts with dots between them.")
+    /// Records those of the checks of the form that come before a rule, or all of them.
+    private static func passForm(
+        of token: String, before rule: TokenRule?, recording recorder: inout CheckRecorder
+    ) {
+        guard recorder.mode == .explain else { return }
+        let checks: [(rule: TokenRule, found: String)] = [
+            (.size, "\(token.utf8.count) bytes"), (.form, "three parts"), (.encoding, "strict base64url"),
+            (.header, "JSON object"),
+        ]
+        for check in checks.prefix(while: { $0.rule != rule }) { recorder.pass(check.rule, found: check.found) }
+    }
 
     /// Checks the header's parameters, and gives the key id where there is one.
     private static func keyID(

@@ -26,23 +26,17 @@ struct UserToken {
 
     /// Reads a bearer credential, or is `nil` when it is not a compact JWS with JSON objects inside.
     init?(_ text: String) {
-        let bytes = Array(text.utf8)
-        let dot = UInt8(ascii: ".")
-        guard bytes.count <= Self.maximumBytes, let first = bytes.firstIndex(of: dot),
-            let second = bytes[(first + 1)...].firstIndex(of: dot),
-            let headerBytes = Base64URL.decode(bytes[..<first]),
-            let payload = Base64URL.decode(bytes[(first + 1)..<second]),
-            let signature = Base64URL.decode(bytes[(second + 1)...]),
-            let header = (try? JSONValue(parsing: headerBytes))?.object,
-            let claims = (try? JSONValue(parsing: payload))?.object
+        guard let parts = try? JWSParts(text.utf8, atMost: Self.maximumBytes),
+            let claims = (try? JSONValue(parsing: parts.payload))?.object
         else { return nil }
+        let header = parts.header
         self.algorithm = header["alg"]?.string
         // What is there and is no string must not pass for absent.
         self.type = header["typ"].map { $0.string ?? "?" }
         self.keyID = header["kid"].map { $0.string ?? "" }
         self.hasCriticalParameters = header["crit"] != nil || header["b64"] != nil
-        self.signingInput = Array(bytes[..<second])
-        self.signature = signature
+        self.signingInput = parts.signingInput
+        self.signature = parts.signature
         self.claims = claims
     }
 
