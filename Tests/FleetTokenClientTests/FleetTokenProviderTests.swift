@@ -96,7 +96,12 @@ import Testing
         #expect(request.url.absoluteString == "https://tokens.example.com/api/token/driver/veh-3")
         // Shorter than the fetch may take: the transport ends it first.
         #expect(request.timeout == .milliseconds(2800))
-        #expect(request.headers.contains { $0.name == "Authorization" && $0.value == "Bearer session" })
+        let wanted = [
+            ("Accept", "application/json"), ("Cache-Control", "no-store"), ("Authorization", "Bearer session"),
+        ]
+        #expect(request.headers.elementsEqual(wanted, by: ==))
+        // Nothing is left of a fetch that has ended.
+        #expect(provider.load.fetches == 0 && provider.load.callers == 0)
     }
 
     @Test func `credentials are asked for anew before each fetch`() async throws {
@@ -123,6 +128,7 @@ import Testing
         #expect(error?.code == .refused)
         #expect(error?.cause is SignedOut)
         #expect(transport.requests.isEmpty)
+        #expect(provider.load.fetches == 0)
     }
 
     @Test func `a token is reused until it is stale, then replaced behind the caller's back`() async throws {

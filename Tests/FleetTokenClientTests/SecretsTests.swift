@@ -76,4 +76,14 @@ import Testing
             for part in token.compactSerialization.split(separator: ".") { #expect(!text.contains(part)) }
         }
     }
+
+    @Test func `a request shows its address without the query`() throws {
+        let request = HTTPTransportRequest(
+            url: try #require(URL(string: "https://t.example/token?key=\(Self.credential.filter(\.isLetter))")))
+        var dumped = ""
+        dump(request, to: &dumped)
+        for text in ["\(request)", String(reflecting: request), dumped] {
+            #expect(text.contains("GET https://t.example/token [") && !text.contains("key="))
+        }
+    }
 }

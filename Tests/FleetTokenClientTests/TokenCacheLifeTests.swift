@@ -214,4 +214,33 @@ import Testing
         #expect(bench.tokenNow() == new)
         #expect(bench.saved[bench.subject]?.token == new)
     }
+
+    @Test func `the life of a stored token counts from the start of the fetch that asked for it`() throws {
+        var bench = try MachineBench()
+        let caller = bench.request()
+        bench.advance(.seconds(2))
+        let flight = try #require(bench.flight)
+        bench.feed(.restored(flight, TokenGrant(token: bench.newToken(), life: .seconds(1500))))
+        #expect(bench.life(of: caller) == .seconds(1498))
+    }
+
+    @Test func `a stored token in its last minutes ends no fetch, though nobody waits any more`() throws {
+        var bench = try MachineBench()
+        let caller = bench.ensure(.seconds(100))
+        let flight = try #require(bench.flight)
+        bench.feed(.restored(flight, TokenGrant(token: bench.newToken(), life: .seconds(200))))
+        #expect(bench.life(of: caller) == .seconds(200))
+        #expect(bench.stopped.isEmpty)
+        let new = bench.land()
+        #expect(bench.tokenNow() == new)
+    }
+
+    @Test func `more than an hour is refused also where the last token lived longer`() throws {
+        var bench = try MachineBench()
+        bench.request()
+        bench.land(.seconds(7200))
+        bench.advance(.seconds(250))
+        let caller = bench.ensure(.seconds(7000))
+        #expect(bench.error(of: caller)?.code == .lifeUnavailable && bench.started.count == 1)
+    }
 }

@@ -118,6 +118,43 @@ import Testing
         #expect(bench.phase == .expiring)
     }
 
+    @Test func `the server's refresh moment counts from the start of the fetch`() throws {
+        var bench = try MachineBench()
+        bench.request()
+        bench.advance(.seconds(5))
+        bench.land(.seconds(3300), refreshAfter: .seconds(1000))
+        bench.advance(.milliseconds(994_900))
+        #expect(bench.phase == .fresh)
+        bench.advance(.milliseconds(100))
+        #expect(bench.phase == .stale)
+    }
+
+    @Test func `a token near its last minutes is kept for half of what is left until then`() throws {
+        var bench = try MachineBench()
+        bench.request()
+        bench.land(.seconds(340), refreshAfter: .zero)
+        bench.advance(.milliseconds(19_900))
+        #expect(bench.phase == .fresh)
+        bench.advance(.milliseconds(100))
+        #expect(bench.phase == .stale)
+    }
+
+    @Test func `a short wait that the server asks for does not shorten the pause after many failures`() throws {
+        var waits: [Duration] = []
+        for seed in UInt64(0)..<20 {
+            var bench = try MachineBench(seed: seed)
+            bench.request()
+            for _ in 1...7 {
+                bench.fail()
+                _ = bench.waitForNextFetch()
+            }
+            bench.fail(retryAfter: .seconds(1))
+            waits.append(bench.waitForNextFetch())
+        }
+        #expect(waits.allSatisfy { $0 >= .seconds(1) })
+        #expect(waits.contains { $0 > .seconds(10) })
+    }
+
     @Test func `a refresh moment of zero does not make every call a fetch`() throws {
         var bench = try MachineBench()
         bench.request()

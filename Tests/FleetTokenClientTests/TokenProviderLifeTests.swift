@@ -147,7 +147,7 @@ import Testing
 
     @Test func `hits, waits, fetches and failures are counted`() async throws {
         let server = StubTransport { [self] _, index in
-            self.phone.advance(by: .seconds(index + 2))
+            self.phone.advance(by: .seconds(4 - index))
             return index == 1 ? .failure(URLError(.timedOut)) : .response(self.response(index))
         }
         let provider = try self.provider(server)
@@ -155,6 +155,8 @@ import Testing
         let token = try await provider.token(for: self.subject)
         for _ in 0..<9 { _ = try await provider.token(for: self.subject) }
         provider.invalidate(token, for: self.subject)
+        await #expect(throws: TokenClientError.self) { try await provider.token(for: self.subject) }
+        // Whoever gets the error at once neither waits nor gets a token.
         await #expect(throws: TokenClientError.self) { try await provider.token(for: self.subject) }
         self.phone.advance(by: .seconds(2))
         _ = try await provider.token(for: self.subject)

@@ -24,6 +24,15 @@ import Testing
         #expect(EngineFailure(refusal: HTTPTransportResponse(status: status)).code == code)
     }
 
+    @Test(arguments: [
+        (#"{"error":{"status":"NOT_FOUND"}}"#, true), (#"{"error":{"message":"No."}}"#, false),
+        (#"{"error":{"status":"GONE_FISHING"}}"#, false), ("<h1>No backend</h1>", false), ("", false),
+    ])
+    func `a refusal is the engine's own where it names one of its codes`(body: String, isOwn: Bool) {
+        let response = HTTPTransportResponse(status: 400, body: Data(body.utf8))
+        #expect(EngineFailure(refusal: response).isEnginesOwn == isOwn)
+    }
+
     @Test func `an error body is not believed at any length`() {
         let long = String(repeating: "x", count: 10_000)
         let body = #"{"error":{"status":"NOT_FOUND","message":"\#(long)","details":[{"reason":"\#(long)"}]}}"#
