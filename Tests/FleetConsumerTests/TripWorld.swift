@@ -14,7 +14,8 @@ struct TripWorld: Sendable {
     /// A time limit that no test reaches by accident.
     static let noLimit = Duration.seconds(1_000_000)
 
-    let clock: ManualClock
+    let recorder: SleepRecorder
+    var clock: ManualClock { self.recorder.clock }
     let trip: TripID
     let tokens: StubTokenProvider
     let engine: StubTransport
@@ -30,7 +31,7 @@ struct TripWorld: Sendable {
         recorder: SleepRecorder = SleepRecorder(),
         random: @escaping @Sendable () -> Double = { 0 }
     ) throws {
-        self.clock = recorder.clock
+        self.recorder = recorder
         self.trip = try TripID(checking: trip)
         self.tokens = tokens
         self.engine = engine
@@ -46,41 +47,33 @@ struct TripWorld: Sendable {
         )
     }
 
-    /// Runs the model to its end while the clock runs on, and gives all changes.
+    /// Runs the model to its end without any pause, and gives all changes.
     func changesToTheEnd() async throws -> [TripChange] {
         let model = self.model
-        return try await self.clock.elements(of: await model.changes()) { try await model.run() }
+        return try await self.recorder.elements(of: await model.changes()) { try await model.run() }
     }
 }
 
-extension ManualClock {
-    /// Runs a model to its end while the clock runs on.
-    ///
-    /// The clock may run while a question is on its way, which is why the time limit of these tests is long.
+extension SleepRecorder {
+    /// Runs a model to its end, and moves the clock over each of its pauses, but over no time limit.
     ///
     /// - Parameters:
     ///   - changes: What the model publishes.
     ///   - run: Runs it.
     /// - Returns: All changes.
-    /// - Throws: What the model throws.
+    /// - Throws: What the model throws, or `CancellationError` after a thousand pauses.
     func elements<Change: Sendable>(
         of changes: AsyncStream<Change>, running run: @escaping @Sendable () async throws -> Void
     ) async throws -> [Change] {
         let run = Task { try await run() }
         let pace = Task {
-            for _ in 0..<1_000 where !Task.isCancelled {
-                await self.waitForSleepers(1)
-                self.advance(by: .seconds(1))
-                await Task.yield()
-            }
+            for _ in 0..<1_000 { if await self.passNextSleep(except: TripWorld.noLimit) == nil { return } }
             run.cancel()
         }
         var all: [Change] = []
         for await change in changes { all.append(change) }
         try await run.value
-        // A last sleeper lets the pace see that it is over.
         pace.cancel()
-        try? await self.sleep(until: self.now.advanced(by: .milliseconds(1)), tolerance: nil)
         await pace.value
         return all
     }

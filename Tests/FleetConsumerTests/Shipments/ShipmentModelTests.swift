@@ -34,7 +34,7 @@ import Testing
         /// Runs the model to its end, and gives a short text for each change.
         func changesToTheEnd() async throws -> [String] {
             let model = self.model
-            return try await self.recorder.clock.elements(of: await model.changes()) { try await model.run() }
+            return try await self.recorder.elements(of: await model.changes()) { try await model.run() }
                 .map(\.summary)
         }
     }
