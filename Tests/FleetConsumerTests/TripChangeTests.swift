@@ -15,7 +15,9 @@ import Testing
         "pickupPoint":{"point":{"latitude":37.5,"longitude":-122}},"pickupTime":"2025-02-05T17:03:25Z",
         "dropoffPoint":{"point":{"latitude":37.9}},"intermediateDestinations":[{"point":{"latitude":37.7}}],
         "currentRouteSegmentTraffic":{"encodedPathToWaypoint":"xyz","speedReadingInterval":[
-        {"endPolylinePointIndex":3,"speed":"SLOW"},{"startPolylinePointIndex":9,"endPolylinePointIndex":4,"speed":"SLOW"}]},
+        {"endPolylinePointIndex":3,"speed":"SLOW"},
+        {"startPolylinePointIndex":9,"endPolylinePointIndex":4,"speed":"SLOW"},
+        {"startPolylinePointIndex":-1,"endPolylinePointIndex":4,"speed":"SLOW"}]},
         "currentRouteSegmentTrafficVersion":"t1",
         "lastLocation":{"location":{"latitude":37.1,"longitude":-122.1},"heading":90,"speed":4.5,
         "updateTime":"2025-02-05T17:02:32.5Z","serverTime":"2025-02-05T17:02:33Z"},
@@ -60,7 +62,7 @@ import Testing
         #expect(snapshot.pickupPoint == GeoPoint(latitude: 37.5, longitude: -122))
         #expect(snapshot.dropoffPoint == GeoPoint(latitude: 37.9, longitude: 0))
         #expect(snapshot.type == "EXCLUSIVE" && snapshot.numberOfPassengers == 1)
-        // The second part of the traffic ends before it begins.
+        // The second part of the traffic ends before it begins, and the third begins before the way does.
         #expect(snapshot.traffic == RouteTraffic(stretches: [.init(points: 0...3, speed: "SLOW")], encodedPath: "xyz"))
         #expect(
             snapshot.vehiclePosition
@@ -93,6 +95,28 @@ import Testing
         let changes = try await world.changesToTheEnd().map(\.summary)
         #expect(changes[11..<13] == ["position 37.2", "eta 1738775065"])
         #expect(changes.count == 11 + 2 + 12)
+    }
+
+    @Test(arguments: [
+        (#""pickupTime":"2025-02-05T17:03:25Z""#, #""pickupTime":"2025-02-05T17:04:25Z""#, "pickup 37.5 1738775065"),
+        (#""dropoffPoint""#, #""dropoffTime":"2025-02-05T17:04:25Z","dropoffPoint""#, "dropoff 37.9 1738775065"),
+        (
+            #""intermediateDestinations""#, #""intermediateDestinationIndex":1,"intermediateDestinations""#,
+            "between 37.7 1"
+        ),
+        (#""route""#, #""currentRouteSegment":"abc","route""#, "route 2 abc"),
+        (
+            #""latitude":37.5,"longitude":-122}},"pickupTime""#, #""latitude":37.4}},"pickupTime""#,
+            "pickup 37.4 1738775005"
+        ),
+    ])
+    func `one part of what is told together is enough to tell it`(
+        part: String, other: String, told: String
+    ) async throws {
+        let changed = Self.assigned.replacingOccurrences(of: part, with: other)
+        #expect(changed != Self.assigned)
+        let world = try TripWorld(engine: StubTransport(trips: Self.assigned, changed))
+        #expect(try await world.changesToTheEnd().map(\.summary)[11..<13] == [told, "vehicle -"])
     }
 
     @Test func `what the engine leaves out as unchanged is kept`() async throws {
@@ -132,6 +156,78 @@ import Testing
             return
         }
         #expect(stops.allSatisfy { $0.path.isEmpty && $0.encodedPath == nil })
+    }
+
+    @Test func `the way to a stop is kept for that very stop only`() async throws {
+        func answer(_ point: String, _ trip: String, _ type: String, _ path: String) -> String {
+            """
+            {"vehicleId":"veh-3","tripStatus":"ENROUTE_TO_PICKUP","remainingWaypointsRouteVersion":"r1",
+            "remainingWaypoints":[{"location":{"point":{"latitude":\(point)}},"tripId":"\(trip)",
+            "waypointType":"\(type)"\(path)}]}
+            """
+        }
+        func paths(after next: String) async throws -> String?? {
+            let known = answer("1", "t", "PICKUP", #","encodedPathToWaypoint":"abc""#)
+            let world = try TripWorld(engine: StubTransport(trips: known, next))
+            for change in try await world.changesToTheEnd().reversed() {
+                guard case .remainingWaypoints(let stops) = change, let stop = stops.first else { continue }
+                return .some(stop.encodedPath)
+            }
+            return nil
+        }
+        #expect(try await paths(after: answer("1", "t", "PICKUP", #","eta":"2025-02-05T17:03:25Z""#)) == "abc")
+        for other in [answer("2", "t", "PICKUP", ""), answer("1", "u", "PICKUP", ""), answer("1", "t", "DROP_OFF", "")]
+        {
+            #expect(try await paths(after: other) == .some(nil))
+        }
+    }
+
+    @Test func `the traffic that comes with a stop goes before the one that was known`() async throws {
+        func answer(_ rest: String) -> String {
+            """
+            {"vehicleId":"veh-3","tripStatus":"ENROUTE_TO_PICKUP","remainingWaypointsRouteVersion":"r1",
+            "remainingWaypoints":[{"location":{"point":{}},\(rest)}]}
+            """
+        }
+        func traffic(_ speed: String) -> String {
+            #""trafficToWaypoint":{"speedReadingInterval":[{"endPolylinePointIndex":1,"speed":"\#(speed)"}]}"#
+        }
+        let known = answer(traffic("SLOW") + #","encodedPathToWaypoint":"abc""#)
+        let world = try TripWorld(
+            engine: StubTransport(trips: known, answer(traffic("NORMAL")), answer(#""distanceMeters":7"#)))
+        let stops = try await world.changesToTheEnd().compactMap { change -> TripWaypoint? in
+            if case .remainingWaypoints(let stops) = change { stops.first } else { nil }
+        }
+        #expect(stops.map { $0.traffic?.stretches.first?.speed } == ["SLOW", "NORMAL", "NORMAL"])
+        #expect(stops.allSatisfy { $0.encodedPath == "abc" })
+    }
+
+    @Test(arguments: [#""route":[{"latitude":5}]"#, #""currentRouteSegment":"new""#])
+    func `a way that the answer brings goes before the one that was known`(way: String) async throws {
+        let other = Self.assigned.replacingOccurrences(of: #""route":[{"latitude":1,"longitude":2},{}]"#, with: way)
+        #expect(other != Self.assigned)
+        let world = try TripWorld(engine: StubTransport(trips: Self.assigned, other))
+        let changes = try await world.changesToTheEnd().map(\.summary)
+        #expect(changes[11] == (way.contains("new") ? "route 0 new" : "route 1 -"))
+    }
+
+    @Test(arguments: ["", #","vehicleId":"veh-3""#])
+    func `nothing is kept past the trip's end, nor of a trip without a vehicle`(vehicle: String) async throws {
+        let (known, last) = (
+            #"{"tripStatus":"NEW","remainingWaypointsVersion":"w1","remainingWaypoints":[{"location":{"point":{}}}]"#,
+            vehicle.isEmpty ? "NEW" : "COMPLETE"
+        )
+        let world = try TripWorld(
+            engine: StubTransport(
+                trips: known + vehicle + "}", #"{"tripStatus":"\#(last)","remainingWaypointsVersion":"w1"\#(vehicle)}"#)
+        )
+        let changes = try await world.changesToTheEnd().map(\.summary)
+        let end = ["ended COMPLETE"]
+        #expect(
+            changes
+                == (vehicle.isEmpty
+                    ? ["status NEW", "stops 0.0", "stops ", "status COMPLETE"] + end
+                    : ["vehicle veh-3", "status NEW", "stops 0.0", "status COMPLETE", "stops "] + end))
     }
 
     @Test func `a newer version without stops means that none are left`() async throws {

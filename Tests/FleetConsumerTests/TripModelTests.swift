@@ -9,6 +9,8 @@ import FleetTokens
 import Foundation
 import Testing
 
+@testable import struct FleetConsumer.TripModelConfiguration
+
 @Suite(.timeLimit(.minutes(10))) struct TripModelTests {
     // MARK: - Questions
 
@@ -21,7 +23,8 @@ import Testing
         #expect(
             request.headers.first { $0.name == "Authorization" }?.value
                 == TestTokens.token(for: .consumer(world.trip)).authorizationHeader)
-        #expect(request.body == nil)
+        #expect(request.body == nil && !request.headers.contains { $0.name == "Content-Type" })
+        #expect(request.headers.contains { $0.name == "Accept" && $0.value == "application/json" })
         #expect(world.tokens.subjects == [.consumer(world.trip)])
     }
 
@@ -54,13 +57,19 @@ import Testing
         let world = try TripWorld(
             engine: StubTransport(
                 trips: #"{"vehicleId":"v","currentRouteSegmentVersion":"2025-02-05T17:02:33.123456789Z"}"#,
-                #"{"vehicleId":"v","remainingWaypointsRouteVersion":"2025-02-05T17:02:34.000000001Z"}"#))
+                #"{"vehicleId":"v","remainingWaypointsRouteVersion":"2025-02-05T17:02:34.000000001Z"}"#,
+                #"{"vehicleId":"v","currentRouteSegmentTrafficVersion":"t","remainingWaypointsVersion":"w"}"#))
         _ = try await world.changesToTheEnd()
         #expect(
             world.engine.requests.map(\.query) == [
                 [:], ["currentRouteSegmentVersion": "2025-02-05T17:02:33.123456789Z"],
                 [
                     "currentRouteSegmentVersion": "2025-02-05T17:02:33.123456789Z",
+                    "remainingWaypointsRouteVersion": "2025-02-05T17:02:34.000000001Z",
+                ],
+                [
+                    "currentRouteSegmentVersion": "2025-02-05T17:02:33.123456789Z",
+                    "currentRouteSegmentTrafficVersion": "t",
                     "remainingWaypointsRouteVersion": "2025-02-05T17:02:34.000000001Z",
                 ],
             ])
@@ -160,6 +169,27 @@ import Testing
 
     @Test func `other failures keep the interval`() async throws {
         #expect(try await Self.pauses(after: .status(404), .status(500)) == [.seconds(5), .seconds(5)])
+        // An engine that answers is not overloaded any more.
+        let pauses = try await Self.pauses(after: .status(503), .status(404), .status(503))
+        #expect(pauses == [10, 5, 10].map { .seconds($0) })
+    }
+
+    @Test
+    func `however often the engine fails, a pause is no longer than the longest and no shorter than the interval`() {
+        let configuration = TripModelConfiguration()
+        for failures in 4...200 { #expect(configuration.pause(afterFailures: failures, random: 1) == .seconds(60)) }
+        let impatient = TripModelConfiguration(longestPause: .seconds(1))
+        for failures in 0...200 { #expect(impatient.pause(afterFailures: failures, random: 1) == .seconds(5)) }
+    }
+
+    @Test func `the longest time limit there is means none`() async throws {
+        let trip = try TripID(checking: "trip-7")
+        let model = try TripModel(
+            provider: ProviderID(checking: "acme"), trip: trip, engine: #require(URL(string: "https://engine.example")),
+            tokens: StubTokenProvider(), transport: StubTransport([.complete]),
+            configuration: .init(timeLimit: .seconds(Int64.max)))
+        try await model.run()
+        #expect(await model.snapshot?.status == .complete)
     }
 
     @Test(
@@ -192,6 +222,8 @@ import Testing
     @Test func `the engine may ask for a longer pause`() async throws {
         let busy = HTTPTransportResponse(status: 429, headers: [("retry-after", "90")])
         #expect(try await Self.pauses(after: .response(busy)) == [.seconds(90)])
+        let soon = HTTPTransportResponse(status: 429, headers: [("retry-after", "2")])
+        #expect(try await Self.pauses(after: .response(soon)) == [.seconds(10)])
     }
 
     @Test func `a question that is never answered is given up, and nothing is asked meanwhile`() async throws {
@@ -287,5 +319,37 @@ import Testing
         release.yield()
         try await new.value
         #expect(await Self.summaries(changes) == ["status COMPLETE", "ended COMPLETE"])
+    }
+
+    @Test func `the streams end with the trip, though another run still waits for an answer`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try TripWorld(
+            engine: StubTransport { _, index in
+                if index == 0 { for await _ in held { break } }
+                return .complete
+            })
+        let model = world.model
+        let changes = await model.changes()
+        let slow = Task { try await model.run() }
+        await world.engine.waitForRequests(1)
+        try await model.run()
+        #expect(await Self.summaries(changes) == ["status COMPLETE", "ended COMPLETE"])
+        release.yield()
+        try await slow.value
+    }
+
+    @Test func `a slow reader hears at least what one answer changes`() async throws {
+        let answer = """
+            {"vehicleId":"veh-3","tripStatus":"COMPLETE","lastLocation":{"location":{}},
+            "etaToFirstWaypoint":"2025-02-05T17:03:25Z","pickupTime":"2025-02-05T17:03:25Z",
+            "dropoffTime":"2025-02-05T17:03:25Z","intermediateDestinationIndex":1,"remainingDistanceMeters":1,
+            "remainingWaypoints":[{"location":{"point":{}}}],"currentRouteSegment":"abc",
+            "currentRouteSegmentTraffic":{}}
+            """
+        let world = try TripWorld(engine: StubTransport([.json(answer)]), configuration: .init(changeCapacity: 1))
+        let model = world.model
+        let changes = await model.changes()
+        try await model.run()
+        #expect(await Self.summaries(changes).count == 12)
     }
 }

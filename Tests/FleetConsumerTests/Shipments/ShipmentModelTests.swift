@@ -20,15 +20,25 @@ import Testing
 
         init(
             provider: String = "acme", tracking: String = "shp-881", tokens: StubTokenProvider = StubTokenProvider(),
+            configuration: ShipmentModelConfiguration = .init(timeLimit: TripWorld.noLimit),
             _ answers: StubTransport.Answer...
+        ) throws {
+            try self.init(
+                provider: provider, tracking: tracking, tokens: tokens, configuration: configuration,
+                engine: StubTransport(answers))
+        }
+
+        init(
+            provider: String = "acme", tracking: String = "shp-881", tokens: StubTokenProvider = StubTokenProvider(),
+            configuration: ShipmentModelConfiguration = .init(timeLimit: TripWorld.noLimit), engine: StubTransport
         ) throws {
             self.tracking = try TrackingID(checking: tracking)
             self.tokens = tokens
-            self.engine = StubTransport(answers)
+            self.engine = engine
             self.model = try ShipmentModel(
                 provider: ProviderID(checking: provider), tracking: self.tracking,
                 engine: #require(URL(string: "https://engine.example")), tokens: tokens, transport: self.engine,
-                clock: self.recorder, configuration: .init(timeLimit: TripWorld.noLimit), random: { 1 })
+                clock: self.recorder, configuration: configuration, random: { 1 })
         }
 
         /// Runs the model to its end, and gives a short text for each change.
@@ -91,6 +101,83 @@ import Testing
         #expect(world.engine.requests.count == 2 && world.tokens.invalidated.count == 1)
     }
 
+    @Test func `a 403 renews the token only right after it changed`() async throws {
+        let world = try World(.status(403), .json(Self.hidden), .status(403), .json(Self.delivered))
+        #expect(try await world.changesToTheEnd().contains("failure PERMISSION_DENIED"))
+        #expect(world.tokens.invalidated.count == 1 && world.engine.requests.count == 4)
+    }
+
+    // MARK: - Readers
+
+    private static func summaries(_ changes: AsyncStream<ShipmentChange>) async -> [String] {
+        var heard: [String] = []
+        for await change in changes { heard.append(change.summary) }
+        return heard
+    }
+
+    @Test func `readers come and go, and a run after a cancelled one goes on from what is known`() async throws {
+        let world = try World(.json(Self.hidden), .json(Self.delivered))
+        let model = world.model
+        let first = await model.changes()
+        let run = Task { try await model.run() }
+        #expect(await first.first { _ in true }?.summary == "state OPEN")
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
+        #expect(await first.first { _ in true } == nil)
+
+        let second = await model.changes()
+        try await model.run()
+        #expect(await Self.summaries(second) == ["state OPEN", "state CLOSED", "ended SUCCEEDED"])
+        #expect(await Self.summaries(model.changes()) == ["state CLOSED", "ended SUCCEEDED"])
+        #expect(world.engine.requests.count == 2)
+    }
+
+    @Test func `a cancelled run that ends after the next one began takes nobody's stream away`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try World(
+            engine: StubTransport { _, index in
+                guard index == 1 else { return .json(Self.hidden) }
+                for await _ in held { break }
+                return .json(Self.delivered)
+            })
+        let model = world.model
+        let changes = await model.changes()
+        let old = Task { try await model.run() }
+        #expect(await changes.first { _ in true }?.summary == "state OPEN")
+        let new = Task { try await model.run() }
+        await world.engine.waitForRequests(2)
+        old.cancel()
+        await #expect(throws: CancellationError.self) { try await old.value }
+        release.yield()
+        try await new.value
+        #expect(await Self.summaries(changes) == ["state CLOSED", "ended SUCCEEDED"])
+    }
+
+    @Test func `the streams end with the shipment, though another run still waits for an answer`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try World(
+            engine: StubTransport { _, index in
+                if index == 0 { for await _ in held { break } }
+                return .json(Self.delivered)
+            })
+        let model = world.model
+        let changes = await model.changes()
+        let slow = Task { try await model.run() }
+        await world.engine.waitForRequests(1)
+        try await model.run()
+        #expect(await Self.summaries(changes) == ["state CLOSED", "ended SUCCEEDED"])
+        release.yield()
+        try await slow.value
+    }
+
+    @Test func `a slow reader hears at least what one answer changes`() async throws {
+        let last = Self.onItsWay.replacingOccurrences(of: #""OPEN""#, with: #""CLOSED","taskOutcome":"FAILED""#)
+        let world = try World(configuration: .init(changeCapacity: 1), .json(last))
+        let changes = await world.model.changes()
+        try await world.model.run()
+        #expect(await Self.summaries(changes).count == 9)
+    }
+
     // MARK: - Answers
 
     @Test func `the first answer tells everything, and later ones what became different`() async throws {
@@ -114,6 +201,20 @@ import Testing
         #expect(changes.first == "state OPEN" && changes[1] == "position 37.1")
         #expect(changes.count { $0 == "position -" } == 1 && changes.count { $0 == "stops -" } == 1)
         #expect(await world.model.snapshot?.vehiclePosition == nil)
+    }
+
+    @Test(arguments: [
+        (#"{"startTime":"2025-02-05T17:00:00Z","endTime":"2025-02-05T17:00:00Z"}"#, "window 0"),
+        (#"{"startTime":"2025-02-05T17:00:01Z","endTime":"2025-02-05T17:00:00Z"}"#, nil),
+        (#"{"startTime":"2025-02-05T17:00:00Z"}"#, nil), (#"{"endTime":"2025-02-05T17:00:00Z"}"#, nil),
+    ])
+    func `a window may be one moment, and one that ends before it begins is none`(
+        window: String, told: String?
+    )
+        async throws
+    {
+        let world = try World(.json(#"{"state":"CLOSED","taskOutcome":"FAILED","targetTimeWindow":\#(window)}"#))
+        #expect(try await world.changesToTheEnd() == ["state CLOSED"] + [told].compactMap(\.self) + ["ended FAILED"])
     }
 
     @Test func `nothing is made up of what is not shown`() async throws {
