@@ -124,6 +124,42 @@ import Testing
         #expect(try await world.reporter.reportArrivedAtStop().short == ["2 b+c ARRIVED"])
     }
 
+    @Test(arguments: ["5 a NEW", "1 z NEW"])
+    func `a stop that was moved, or got other tasks, is not the one that was begun`(other: String) async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a NEW"])
+        try await world.reporter.reportEnrouteToNextStop()
+        world.engine.stops = [other]
+        let error = await #expect(throws: DriverError.self) { try await world.reporter.reportArrivedAtStop() }
+        #expect(error?.code == .stopGone)
+        #expect(world.engine.stops == [other])
+    }
+
+    @Test func `an answer without a vehicle's name tells nothing of its stops`() async throws {
+        let world = try DeliveryReporterWorld()
+        let stops = try await world.reporter.readRemainingStops()
+        world.engine.answer(.page("{}"))
+        let failure = await #expect(throws: EngineFailure.self) { try await world.reporter.setStops(stops) }
+        #expect(failure?.message == "The engine's answer is not a delivery vehicle.")
+        #expect(await world.reporter.remainingStops?.short == ["1 a NEW", "2 b+c NEW"])
+    }
+
+    @Test func `a 403 for a token that was sent before renews none`() async throws {
+        let world = try DeliveryReporterWorld()
+        let refusal = StubTransport.Answer.status(403)
+        #expect(try await world.report(1).failure == nil)
+        world.engine.answer(refusal)
+        #expect(try await world.report(2).failure?.code == .permissionDenied)
+        try await world.reporter.reportEnrouteToNextStop()
+        // The list is read before it is changed.
+        world.engine.answer(nil, refusal)
+        await #expect(throws: EngineFailure.self) { try await world.reporter.reportArrivedAtStop() }
+        let task = try TaskID(checking: "b")
+        try await world.reporter.reportOutcome(.succeeded, of: task)
+        world.engine.answer(refusal)
+        await #expect(throws: EngineFailure.self) { try await world.reporter.reportOutcome(.failed, of: task) }
+        #expect(world.tokens.invalidated.isEmpty)
+    }
+
     @Test func `a list that cannot be read whole is never sent back`() async throws {
         let world = try DeliveryReporterWorld(stops: ["1 a NEW", "2 b NEW"])
         _ = try await world.reporter.readRemainingStops()
