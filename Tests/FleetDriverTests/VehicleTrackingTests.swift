@@ -197,6 +197,60 @@ import Testing
         #expect(events.allSatisfy { $0.unsentCount == 0 && $0.location == nil })
     }
 
+    @Test func `a vehicle is set offline that an update may have set online, though that failed`() async throws {
+        let world = try ReporterWorld(engine: StubTransport([.ok, .offline, .ok]))
+        await world.reporter.startTracking()
+        for state in [VehicleState.offline, .online, .offline] { try await world.reporter.setState(state) }
+        let states = try world.engine.requests.map { try $0.json["vehicleState"] as? String }
+        #expect(states == ["OFFLINE", "ONLINE", "OFFLINE"])
+        // Now that is known.
+        await world.reporter.reportNow()
+        #expect(world.engine.requests.count == 3)
+    }
+
+    @Test func `a vehicle is set offline that an update may have set online, though that was cancelled`() async throws {
+        let world = try ReporterWorld(engine: StubTransport([.ok, .silence, .ok]))
+        let reporter = world.reporter
+        await reporter.startTracking()
+        try await reporter.setState(.offline)
+        let online = Task { try await reporter.setState(.online) }
+        await world.engine.waitForRequests(2)
+        online.cancel()
+        try await online.value
+        try await reporter.setState(.offline)
+        let states = try world.engine.requests.map { try $0.json["vehicleState"] as? String }
+        #expect(states == ["OFFLINE", "ONLINE", "OFFLINE"])
+    }
+
+    @Test func `a failed update does not make the engine forget a state that it is known to have`() async throws {
+        let world = try ReporterWorld(engine: StubTransport([.ok, .offline, .ok]))
+        #expect(try await world.report(1).failure == nil)
+        await world.reporter.stopTracking()
+        try await world.reporter.setState(.offline)
+        #expect(world.engine.requests.count == 2)
+    }
+
+    @Test func `a location that is recorded after tracking began again outlives the update that ended it`()
+        async throws
+    {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try ReporterWorld(
+            engine: StubTransport { _, index in
+                if index == 0 { for await _ in held { break } }
+                return index == 0 ? .offline : .ok
+            })
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let end = Task { await reporter.stopTracking() }
+        await world.engine.waitForRequests(1)
+        await reporter.startTracking()
+        await reporter.record(try .at(1))
+        release.yield()
+        await end.value
+        await reporter.reportNow()
+        #expect(try world.engine.requests.last?.latitudes == [0.1])
+    }
+
     @Test func `a vehicle that is set offline while its last update is on its way is not told twice`() async throws {
         let (engine, release) = StubTransport.takingAll(holding: 1)
         let world = try ReporterWorld(engine: engine)
@@ -383,6 +437,39 @@ import Testing
         await #expect(throws: CancellationError.self) { try await run.value }
     }
 
+    @Test func `a report that is due while another is on its way is put off by an interval`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        let world = try ReporterWorld(
+            engine: StubTransport { _, index in
+                if index == 1 { for await _ in held { break } }
+                return index == 0 ? .silence : .ok
+            })
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let online = Task { try await reporter.setState(.online) }
+        await world.engine.waitForRequests(1)
+        let (fixes, source) = AsyncStream.makeStream(of: LocationFix.self)
+        let run = Task { try await reporter.run(reporting: fixes) }
+        source.yield(try .at(1))
+        await world.bide()
+        // The time limit of the first, and the interval.
+        await world.clock.waitForSleepers(2)
+        world.clock.advance(by: .seconds(8))
+        try await online.value
+        await world.engine.waitForRequests(2)
+        await world.clock.waitForSleepers(2)
+        world.clock.advance(by: .seconds(2))
+        await world.clock.waitForSleepers(2)
+        release.finish()
+        _ = try await world.event()
+        #expect(try await world.event().failure == nil)
+        #expect(world.engine.requests.count == 2)
+        world.clock.advance(by: .seconds(10))
+        await world.engine.waitForRequests(3)
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
+    }
+
     @Test func `what a source yielded last is reported when it ends`() async throws {
         let world = try ReporterWorld()
         await world.reporter.startTracking()
@@ -527,6 +614,34 @@ import Testing
         let events = [try await world.event(), try await world.event()]
         #expect(events.map(\.location?.latitude) == [0.2, 0.3])
         #expect(events.allSatisfy { $0.failure == nil && $0.pastLocationCount == 0 })
+    }
+
+    @Test func `a source that fails cuts off no report that is on its way`() async throws {
+        struct BrokenSource: LocationSource {
+            let fixes: AsyncThrowingStream<LocationFix, any Error>
+            func makeAsyncIterator() -> AsyncThrowingStream<LocationFix, any Error>.Iterator {
+                self.fixes.makeAsyncIterator()
+            }
+        }
+        let (engine, release) = StubTransport.takingAll(holding: 1)
+        let recorder = SleepRecorder()
+        let configuration = VehicleReporterConfiguration()
+        let world = try ReporterWorld(engine: engine, configuration: configuration, recorder: recorder)
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let (fixes, source) = AsyncThrowingStream.makeStream(of: LocationFix.self)
+        let run = Task { try await reporter.run(reporting: BrokenSource(fixes: fixes)) }
+        source.yield(try .at(1))
+        _ = try await world.event()
+        await reporter.record(try .at(2))
+        _ = await recorder.passNextSleep(except: configuration.timeLimit)
+        await engine.waitForRequests(2)
+        source.finish(throwing: URLError(.cannotOpenFile))
+        await world.bide()
+        release.yield()
+        await #expect(throws: URLError.self) { try await run.value }
+        let event = try await world.event()
+        #expect(event.failure == nil && event.location?.latitude == 0.2 && event.unsentCount == 0)
     }
 
     @Test func `where tracking ends with the source, its last locations set the vehicle offline`() async throws {
