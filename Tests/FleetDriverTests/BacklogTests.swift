@@ -92,6 +92,54 @@ import Testing
         #expect(Set(sent.dropFirst(3).flatMap(\.self)) == Set((1...600).map(Self.latitude)))
     }
 
+    @Test(arguments: [401, 404, 429, 502, 503])
+    func `what is not about the length of a report shortens none`(status: Int) async throws {
+        let refusal = StubTransport.Answer.proxy(status)
+        let world = try ReporterWorld(
+            // A 401 is answered by a second attempt.
+            engine: StubTransport(status == 401 ? [refusal, refusal, .ok] : [refusal, .ok]),
+            configuration: .init(capacity: 1000))
+        await world.reporter.startTracking()
+        for number in 1...600 { await world.reporter.record(try Self.fix(number)) }
+        for count in [600, 100] {
+            await world.reporter.reportNow()
+            let event = try await world.event()
+            #expect(event.unsentCount == count && event.pastLocationCount == 499)
+        }
+    }
+
+    @Test func `a proxy that takes nothing for long still gets the newest location each time`() async throws {
+        let refusals = Array(repeating: StubTransport.Answer.proxy(413), count: 12)
+        let world = try ReporterWorld(engine: StubTransport(refusals + [.ok]))
+        await world.reporter.startTracking()
+        for number in 1...3 { await world.reporter.record(try Self.fix(number)) }
+        for _ in 1...15 {
+            await world.reporter.reportNow()
+            #expect(try await world.event().droppedCount == 0)
+        }
+        let sent = try world.engine.requests.suffix(4).map { try $0.latitudes }
+        #expect(sent == [[3], [3], [1, 3], [2, 3]].map { $0.map(Self.latitude) })
+    }
+
+    @Test func `the newest location that arrived stays the last one of what was recorded before it`() async throws {
+        let world = try ReporterWorld(
+            engine: StubTransport([.status(400), .ok]), configuration: .init(capacity: 2000))
+        await world.reporter.startTracking()
+        for number in 1...1600 { await world.reporter.record(try Self.fix(number)) }
+        for _ in 1...5 { await world.reporter.reportNow() }
+        let sent = try world.engine.requests.map { try $0.latitudes }
+        // The newest of all was refused; after the backlog, the one before it is repeated.
+        #expect(sent.map(\.last) == [1600, 1599, 1599, 1599, 1599].map(Self.latitude))
+        #expect(sent.map(\.count) == [500, 500, 500, 102, 1])
+    }
+
+    @Test func `a buffer has room for one fix at least`() async throws {
+        let world = try ReporterWorld(configuration: .init(capacity: 0))
+        let event = try await world.report(1, 2)
+        #expect(event.droppedCount == 1 && event.unsentCount == 0)
+        #expect(try world.engine.requests.map { try $0.latitudes } == [[0.2]])
+    }
+
     @Test(arguments: [false, true])
     func `the end of a source leaves nothing of a long backlog behind`(endsTracking: Bool) async throws {
         let world = try ReporterWorld(configuration: .init(capacity: 2000))

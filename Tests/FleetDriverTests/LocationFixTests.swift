@@ -30,6 +30,17 @@ import Testing
         #expect(fix.altitude == -12)
     }
 
+    @Test func `zero is known, and what is no finite number is not`() throws {
+        let fix = try LocationFix(
+            latitude: 0, longitude: 0, heading: 0, speed: 0, altitude: 0, accuracy: 0, time: Date())
+        #expect(fix.heading == 0 && fix.speed == 0 && fix.altitude == 0 && fix.accuracy == 0)
+        for value in [Double.nan, .infinity, -.infinity] {
+            let fix = try LocationFix(
+                latitude: 0, longitude: 0, heading: value, speed: value, altitude: value, accuracy: value, time: Date())
+            #expect(fix.heading == nil && fix.speed == nil && fix.altitude == nil && fix.accuracy == nil)
+        }
+    }
+
     @Test func `a full turn is north again`() throws {
         #expect(try LocationFix(latitude: 0, longitude: 0, heading: 361.5, time: Date()).heading == 1.5)
         #expect(try LocationFix(latitude: 0, longitude: 0, heading: .nan, time: Date()).heading == nil)

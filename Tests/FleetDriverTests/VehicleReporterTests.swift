@@ -48,7 +48,9 @@ import Testing
             request.url.absoluteString
                 == "https://engine.example/v1/providers/acme/vehicles/veh-3?updateMask=vehicle_state%2Clast_location")
         #expect(request.authorization == TestTokens.token(for: .driver(world.vehicle)).authorizationHeader)
-        #expect(request.headers.contains { $0.name == "Content-Type" && $0.value == "application/json" })
+        for name in ["Accept", "Content-Type"] {
+            #expect(request.headers.contains { $0.name == name && $0.value == "application/json" })
+        }
         #expect(
             String(decoding: try #require(request.body), as: UTF8.self)
                 == #"{"lastLocation":{"altitude":12.0,"heading":0,"latlngAccuracy":3.0,"#
@@ -195,6 +197,41 @@ import Testing
             tokens: StubTokenProvider { _, _ in only }, engine: StubTransport([.status(401), .ok]))
         #expect(try await world.report(1).failure?.httpStatus == 401)
         #expect(world.engine.requests.count == 1)
+    }
+
+    @Test func `a second attempt has no more time than is left of the first`() async throws {
+        let recorder = SleepRecorder()
+        let clock = recorder.clock
+        let world = try ReporterWorld(
+            engine: StubTransport { _, index in
+                clock.advance(by: .seconds(5))
+                return index == 0 ? .status(401) : .ok
+            }, recorder: recorder)
+        _ = try await world.report(1)
+        #expect(world.engine.requests.map(\.timeout) == [.seconds(8), .seconds(3)])
+    }
+
+    @Test func `a report for which there was no token does not make the one before it new`() async throws {
+        let asked = Locked(0)
+        let world = try ReporterWorld(
+            tokens: StubTokenProvider { subject, invalidations in
+                let count = asked.withLock { count in
+                    count += 1
+                    return count
+                }
+                if count == 2 { throw TokenClientError(code: .unreachable, message: "Away.") }
+                return TestTokens.token(for: subject, serial: invalidations)
+            }, engine: StubTransport([.ok, .status(403)]))
+        #expect(try await world.report(1).failure == nil)
+        #expect(try await world.report(2).failure?.stage == .token)
+        #expect(try await world.report(3).failure?.code == .permissionDenied)
+        #expect(world.engine.requests.count == 2 && world.tokens.invalidated.isEmpty)
+    }
+
+    @Test(arguments: [301, 302, 307]) func `a redirect took nothing, whatever it brings`(status: Int) async throws {
+        let world = try ReporterWorld(engine: StubTransport([.status(status), .ok]))
+        let event = try await world.report(1)
+        #expect(event.failure?.httpStatus == status && event.unsentCount == 1)
     }
 
     @Test(arguments: [400, 404, 429, 500, 503]) func `other refusals leave the token alone`(status: Int) async throws {
