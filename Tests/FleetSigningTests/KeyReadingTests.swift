@@ -173,13 +173,14 @@ import Testing
     @Test func `keys that are not for RS256 are left out, and a set of broken ones alone is an error`() throws {
         for (member, value) in [
             ("use", JSONValue.string("enc")), ("alg", .string("RS512")), ("kty", .string("EC")),
-            ("key_ops", .array([.string("encrypt")])),
+            ("key_ops", .array([.string("encrypt")])), ("key_ops", .string("verify")),
         ] {
             #expect(try JWKS.read(self.set { $0[member] = value }).isEmpty, "\(member)")
         }
         let broken = [
             ("kid", JSONValue?.some(.string(""))), ("kid", .integer(7)), ("n", .string("AAAA")), ("n", nil),
-            ("n", .string("AAAA====")), ("e", .string("AA")),
+            ("n", .string("AAAA====")), ("e", .string("AA")), ("d", .string("AA")),
+            ("kid", .string(String(repeating: "k", count: 257))),
         ]
         let good = try TestKeys.server.get()
         for (member, value) in broken {
@@ -188,6 +189,8 @@ import Testing
             let read = try JWKS.read(self.set(beside: good) { $0[member] = value })
             #expect(read.map(\.id) == [good.keyID], "\(member)")
         }
+        let longest = String(repeating: "k", count: 256)
+        #expect(try JWKS.read(self.set { $0["kid"] = .string(longest) }).map(\.id) == [longest])
         #expect(throws: SigningError.self) { try JWKS.read(Array(#"{"keys":[7]}"#.utf8)) }
         #expect(throws: SigningError.self) { try JWKS.read(Array(#"{"keys":{}}"#.utf8)) }
     }

@@ -479,4 +479,31 @@ private final class Publisher: UpstreamTransport {
         #expect(throws: SigningError.self) { try RevocationKey(file: self.key.published) }
         #expect(throws: SigningError.self) { try RevocationKeySet(jwks: Array(#"{"keys":[]}"#.utf8)) }
     }
+
+    @Test(
+        arguments: [
+            ("kid", nil), ("kid", .string("")), ("kid", .string(String(repeating: "k", count: 257))),
+            ("kty", .string("EC")), ("crv", .string("X25519")), ("use", .string("enc")), ("alg", .string("RS256")),
+            ("key_ops", .array([.string("sign")])), ("key_ops", .string("verify")), ("d", .string("AA")),
+            ("x", .string("AA")),
+        ] as [(String, JSONValue?)])
+    func `a key that cannot be one for lists is left out, and takes no other with it`(
+        name: String, value: JSONValue?
+    ) throws {
+        func entry(_ key: RevocationKey) throws -> JSONObject {
+            let entries = try JSONValue(parsing: key.published).object?["keys"]?.array
+            return try #require(entries?.first?.object)
+        }
+        func keys(_ entries: JSONObject...) throws -> RevocationKeySet {
+            try RevocationKeySet(jwks: JSONValue.object(["keys": .array(entries.map { .object($0) })]).serialized)
+        }
+        let other = RevocationKey()
+        var members = try entry(self.key)
+        members["key_ops"] = .array([.string("verify")])
+        #expect(try keys(members).contains(self.key.id))
+        members[name] = value
+        #expect(throws: SigningError.self) { try keys(members) }
+        let both = try keys(members, entry(other))
+        #expect(!both.contains(self.key.id) && both.contains(other.id))
+    }
 }

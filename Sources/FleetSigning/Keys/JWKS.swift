@@ -11,8 +11,8 @@ public enum JWKS {
     /// Reads the keys of a set that may check RS256 signatures.
     ///
     /// Keys of another kind, for encryption, or for another algorithm are left out, and so are entries that cannot be
-    /// used, such as a key of 1024 bits (RFC 7517 §5): one that went wrong must not take the good ones with it. It is an
-    /// error where no key is left for it.
+    /// used, such as a key of 1024 bits or one with its private half (RFC 7517 §5): one that went wrong must not take the
+    /// good ones with it. It is an error where no key is left for it.
     ///
     /// - Parameters:
     ///   - bytes: The JSON text.
@@ -48,16 +48,23 @@ public enum JWKS {
         guard let members = element.object else {
             throw SigningError(code: .invalidKeySet, message: "An entry of the JWKS is not a JSON object.")
         }
-        guard members["kty"]?.string == "RSA", members["use"].map({ $0.string == "sig" }) ?? true,
-            members["alg"].map({ $0.string == "RS256" }) ?? true,
-            members["key_ops"].map({ $0.array?.contains(.string("verify")) ?? false }) ?? true
-        else { return nil }
-        let isUnnamed = members["kid"] == nil
-        guard let id = isUnnamed ? name : members["kid"]?.string, !id.isEmpty else {
-            throw SigningError(code: .invalidKeySet, message: "The kid of a key of the JWKS is empty, or no string.")
+        let entry: JWKMembers
+        do throws(JWKMembers.Fault) {
+            entry = try JWKMembers(members, kind: .rsa)
+        } catch {
+            switch error {
+            case .purpose: return nil
+            case .privateKey:
+                throw SigningError(
+                    code: .invalidKey,
+                    message: "A key of the JWKS has its private half with it; publish the public half of another.")
+            case .id:
+                throw SigningError(
+                    code: .invalidKeySet, message: "The kid of a key of the JWKS is not a string of 1 to 256 bytes.")
+            }
         }
-        guard let modulus = members["n"]?.string.flatMap({ Base64URL.decode($0.utf8) }),
-            let exponent = members["e"]?.string.flatMap({ Base64URL.decode($0.utf8) }),
+        let id = entry.id ?? name
+        guard let modulus = entry.bytes("n"), let exponent = entry.bytes("e"),
             let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponent)
         else {
             throw SigningError(
@@ -65,7 +72,7 @@ public enum JWKS {
                 message: "The key \"\(id.shown(upTo: 64))\" of the JWKS is not an RSA key of at least 2048 bits."
             )
         }
-        return try RSAPublicKey(key, id: id, account: account, isUnnamed: isUnnamed)
+        return try RSAPublicKey(key, id: id, account: account, isUnnamed: entry.id == nil)
     }
 
     /// Writes keys as a set, each once.

@@ -11,7 +11,7 @@ public struct RevocationKeySet: Sendable {
 
     private let keys: [String: Curve25519.Signing.PublicKey]
 
-    /// Reads a JSON Web Key Set; keys other than Ed25519 signature keys with an id are left out.
+    /// Reads a JSON Web Key Set; what is no public Ed25519 key with an id for checking signatures is left out.
     ///
     /// - Parameter bytes: The JSON text.
     /// - Throws: ``SigningError`` with ``SigningError/Code/invalidKeySet`` where there is no key of use.
@@ -22,11 +22,7 @@ public struct RevocationKeySet: Sendable {
         }
         var keys: [String: Curve25519.Signing.PublicKey] = [:]
         for members in entries.compactMap(\.object) {
-            guard let id = members["kid"]?.string, (1...256).contains(id.utf8.count), members["d"] == nil,
-                members["kty"]?.string == "OKP", members["crv"]?.string == "Ed25519",
-                members["use"].map({ $0.string == "sig" }) ?? true,
-                members["alg"].map({ $0.string == SignedRevocations.algorithm }) ?? true,
-                let bytes = members["x"]?.string.flatMap({ Base64URL.decode($0.utf8) }),
+            guard let entry = try? JWKMembers(members, kind: .ed25519), let id = entry.id, let bytes = entry.bytes("x"),
                 let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)
             else { continue }
             keys[id] = key

@@ -32,14 +32,11 @@ struct UserTokenKey: Sendable {
     /// Keys of other kinds, for encryption, without an id, too weak, of a faulty generator, or published with their private
     /// half are no use.
     init?(_ members: JSONObject) {
-        guard let id = members["kid"]?.string, (1...256).contains(id.utf8.count), members["d"] == nil,
-            members["use"].map({ $0.string == "sig" }) ?? true,
-            members["key_ops"].map({ $0.array?.contains(.string("verify")) ?? false }) ?? true,
-            let material = Self.material(members)
+        guard let kind = JWKMembers.Kind(of: members), let entry = try? JWKMembers(members, kind: kind),
+            let id = entry.id, let material = Self.material(of: entry, kind)
         else { return nil }
         self.id = id
         self.material = material
-        guard members["alg"].map({ $0.string == self.algorithm.rawValue }) ?? true else { return nil }
     }
 
     /// Whether the signature fits the message.
@@ -58,12 +55,12 @@ struct UserTokenKey: Sendable {
         }
     }
 
-    private static func material(_ members: JSONObject) -> Material? {
+    private static func material(of entry: JWKMembers, _ kind: JWKMembers.Kind) -> Material? {
         func bytes(_ name: String, count: ClosedRange<Int>) -> [UInt8]? {
-            members[name]?.string.flatMap { Base64URL.decode($0.utf8) }.flatMap { count.contains($0.count) ? $0 : nil }
+            entry.bytes(name).flatMap { count.contains($0.count) ? $0 : nil }
         }
-        switch (members["kty"]?.string, members["crv"]?.string) {
-        case ("RSA", _):
+        switch kind {
+        case .rsa:
             // 2048 to 8192 bits; the exponents that are sound are few bytes long.
             guard let modulus = bytes("n", count: 256...1025), let exponent = bytes("e", count: 1...4),
                 let low = exponent.last, low & 1 == 1, exponent.count > 1 || low >= 3,
@@ -71,17 +68,16 @@ struct UserTokenKey: Sendable {
                 (2048...8192).contains(key.keySizeInBits), !FaultyGenerator.made(modulus)
             else { return nil }
             return .rsa(key)
-        case ("EC", "P-256"):
+        case .p256:
             guard let x = bytes("x", count: 32...32), let y = bytes("y", count: 32...32),
                 let key = try? P256.Signing.PublicKey(x963Representation: [0x04] + x + y)
             else { return nil }
             return .p256(key)
-        case ("OKP", "Ed25519"):
+        case .ed25519:
             guard let x = bytes("x", count: 32...32),
                 let key = try? Curve25519.Signing.PublicKey(rawRepresentation: x)
             else { return nil }
             return .ed25519(key)
-        default: return nil
         }
     }
 }
