@@ -15,10 +15,40 @@ struct EnginePolling: Sendable {
         var isOver: Bool
     }
 
-    let call: AuthorizedCall
-    let time: MonotonicTime
     let configuration: TripModelConfiguration
-    let random: @Sendable () -> Double
+    private let call: AuthorizedCall
+    private let time: MonotonicTime
+    private let random: @Sendable () -> Double
+
+    /// Makes what asks about one trip or shipment.
+    ///
+    /// - Throws: `TokenClientError` with `insecureURL` or `invalidConfiguration` when the engine's URL will not do.
+    init(
+        engine: URL, subject: TokenSubject, tokens: any TokenProvider, transport: any HTTPTransport,
+        clock: some Clock<Duration>, configuration: TripModelConfiguration, random: @escaping @Sendable () -> Double
+    ) throws(TokenClientError) {
+        self.time = MonotonicTime(clock)
+        self.call = AuthorizedCall(
+            endpoint: try EngineEndpoint(engine),
+            subject: subject,
+            tokens: tokens,
+            transport: transport,
+            time: self.time
+        )
+        self.configuration = configuration
+        self.random = random
+    }
+
+    /// Makes one question.
+    ///
+    /// - Parameters:
+    ///   - request: The question.
+    ///   - lastToken: The token of the last one.
+    /// - Returns: The answer.
+    /// - Throws: `CancellationError` when the calling task was cancelled.
+    func ask(_ request: EngineRequest, lastToken: LastToken) async throws -> EngineAnswer {
+        try await self.call.send(request, lastToken: lastToken, limit: self.configuration.timeLimit)
+    }
 
     /// Asks until it is over, never two questions at once.
     ///

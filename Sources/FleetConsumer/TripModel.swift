@@ -25,15 +25,11 @@ public actor TripModel {
     /// The trip.
     public nonisolated let trip: TripID
     /// What is known of the trip; `nil` before the first answer.
-    public private(set) var snapshot: TripSnapshot?
+    public var snapshot: TripSnapshot? { self.following.snapshot }
 
-    private let polling: EnginePolling
-    private let published = Broadcast<TripChange>()
-    private var lastToken = LastToken()
+    private var following: Following<TripSnapshot>
     /// The versions to send with the next question.
     private var versions = TripMessage.Versions()
-    /// How many runs there are: one that was cancelled may end after the next one began.
-    private var runs = 0
 
     /// Makes a model.
     ///
@@ -59,25 +55,17 @@ public actor TripModel {
     ) throws(TokenClientError) {
         self.provider = provider
         self.trip = trip
-        let time = MonotonicTime(clock)
-        let call = AuthorizedCall(
-            endpoint: try EngineEndpoint(engine),
-            subject: .consumer(trip),
-            tokens: tokens,
-            transport: transport,
-            time: time
-        )
-        self.polling = EnginePolling(call: call, time: time, configuration: configuration, random: random)
+        self.following = Following(
+            try EnginePolling(
+                engine: engine, subject: .consumer(trip), tokens: tokens, transport: transport, clock: clock,
+                configuration: configuration, random: random))
     }
 
     /// What becomes different from now on, after what is known already; a slow reader misses the oldest changes.
     ///
     /// - Returns: A stream of its own, which ends with ``run()``, or at once where the trip is over.
     public func changes() -> AsyncStream<TripChange> {
-        // One answer makes up to twelve changes, which must fit.
-        self.published.stream(
-            bufferingNewest: max(16, self.polling.configuration.changeCapacity),
-            after: self.snapshot?.changes(since: nil) ?? [], isOver: self.isOver)
+        self.following.changes()
     }
 
     /// Asks until the trip is over; one run at a time.
@@ -91,34 +79,16 @@ public actor TripModel {
 
     /// Asks until the trip is over, and does something after each question.
     func run(afterEach: @Sendable () async -> Void) async throws {
-        self.runs += 1
-        defer {
-            self.runs -= 1
-            if self.isOver || self.runs == 0 { self.published.finish() }
-        }
-        try await self.polling.run {
-            let round = try await self.poll()
+        self.following.beginRun()
+        defer { self.following.endRun() }
+        try await self.following.polling.run {
+            let answer = try await self.following.polling.ask(self.request, lastToken: self.following.lastToken)
+            let round = self.following.take(answer, named: "a trip") { (message: TripMessage, old) in
+                message.snapshot(of: self.trip, after: old, versions: &self.versions)
+            }
             await afterEach()
             return round
         }
-    }
-
-    // MARK: - One question
-
-    private var isOver: Bool { self.snapshot?.status.isFinal == true }
-
-    private func poll() async throws -> EnginePolling.Round {
-        let answer = try await self.polling.call.send(
-            self.request, lastToken: self.lastToken, limit: self.polling.configuration.timeLimit)
-        self.lastToken.take(answer)
-        var failure: EngineFailure?
-        do throws(EngineFailure) {
-            self.take(try EnginePolling.message(TripMessage.self, in: answer, named: "a trip"))
-        } catch {
-            self.published.send(.failure(error))
-            failure = error
-        }
-        return EnginePolling.Round(failure: failure, isOver: self.isOver)
     }
 
     private var request: EngineRequest {
@@ -132,12 +102,5 @@ public actor TripModel {
             segments: ["v1", "providers", self.provider.value, "trips", self.trip.value],
             query: versions.compactMap { item in item.value.map { (item.name, $0) } }
         )
-    }
-
-    private func take(_ message: TripMessage) {
-        let old = self.snapshot
-        let new = message.snapshot(of: self.trip, after: old, versions: &self.versions)
-        self.snapshot = new
-        for change in new.changes(since: old) { self.published.send(change) }
     }
 }

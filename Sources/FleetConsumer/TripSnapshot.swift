@@ -88,7 +88,9 @@ public struct TripSnapshot: Hashable, Sendable {
 
 // MARK: - Changes
 
-extension TripSnapshot {
+extension TripSnapshot: FollowedSnapshot {
+    var isOver: Bool { self.status.isFinal }
+
     /// What is different from an earlier snapshot, in the order in which an app wants to hear it.
     func changes(since old: TripSnapshot?) -> [TripChange] {
         var changes: [TripChange] = []

@@ -28,13 +28,9 @@ public actor ShipmentModel {
     /// What the recipient knows the shipment by.
     public nonisolated let tracking: TrackingID
     /// What is known of the shipment; `nil` before the first answer.
-    public private(set) var snapshot: ShipmentSnapshot?
+    public var snapshot: ShipmentSnapshot? { self.following.snapshot }
 
-    private let polling: EnginePolling
-    private let published = Broadcast<ShipmentChange>()
-    private var lastToken = LastToken()
-    /// How many runs there are: one that was cancelled may end after the next one began.
-    private var runs = 0
+    private var following: Following<ShipmentSnapshot>
 
     /// Makes a model.
     ///
@@ -60,25 +56,17 @@ public actor ShipmentModel {
     ) throws(TokenClientError) {
         self.provider = provider
         self.tracking = tracking
-        let time = MonotonicTime(clock)
-        let call = AuthorizedCall(
-            endpoint: try EngineEndpoint(engine),
-            subject: .deliveryConsumer(tracking),
-            tokens: tokens,
-            transport: transport,
-            time: time
-        )
-        self.polling = EnginePolling(call: call, time: time, configuration: configuration, random: random)
+        self.following = Following(
+            try EnginePolling(
+                engine: engine, subject: .deliveryConsumer(tracking), tokens: tokens, transport: transport,
+                clock: clock, configuration: configuration, random: random))
     }
 
     /// What becomes different from now on, after what is known already; a slow reader misses the oldest changes.
     ///
     /// - Returns: A stream of its own, which ends with ``run()``, or at once where the shipment's outcome is known.
     public func changes() -> AsyncStream<ShipmentChange> {
-        // One answer makes up to nine changes, which must fit.
-        self.published.stream(
-            bufferingNewest: max(16, self.polling.configuration.changeCapacity),
-            after: self.snapshot?.changes(since: nil) ?? [], isOver: self.isOver)
+        self.following.changes()
     }
 
     /// Asks until the shipment's outcome is known; one run at a time.
@@ -90,40 +78,19 @@ public actor ShipmentModel {
     ///
     /// - Throws: `CancellationError` when the calling task was cancelled.
     public func run() async throws {
-        self.runs += 1
-        defer {
-            self.runs -= 1
-            if self.isOver || self.runs == 0 { self.published.finish() }
+        self.following.beginRun()
+        defer { self.following.endRun() }
+        try await self.following.polling.run {
+            let answer = try await self.following.polling.ask(self.request, lastToken: self.following.lastToken)
+            return self.following.take(answer, named: "a shipment's tracking information") {
+                (message: TrackingMessage, _) in message.snapshot(of: self.tracking)
+            }
         }
-        try await self.polling.run { try await self.poll() }
     }
 
-    // MARK: - One question
-
-    private var isOver: Bool { self.snapshot?.outcome != nil }
-
-    private func poll() async throws -> EnginePolling.Round {
-        let request = EngineRequest(
+    private var request: EngineRequest {
+        EngineRequest(
             method: "GET",
             segments: ["v1", "providers", self.provider.value, "taskTrackingInfo", self.tracking.value])
-        let answer = try await self.polling.call.send(
-            request, lastToken: self.lastToken, limit: self.polling.configuration.timeLimit)
-        self.lastToken.take(answer)
-        var failure: EngineFailure?
-        do throws(EngineFailure) {
-            self.take(
-                try EnginePolling.message(TrackingMessage.self, in: answer, named: "a shipment's tracking information"))
-        } catch {
-            self.published.send(.failure(error))
-            failure = error
-        }
-        return EnginePolling.Round(failure: failure, isOver: self.isOver)
-    }
-
-    private func take(_ message: TrackingMessage) {
-        let old = self.snapshot
-        let new = message.snapshot(of: self.tracking)
-        self.snapshot = new
-        for change in new.changes(since: old) { self.published.send(change) }
     }
 }

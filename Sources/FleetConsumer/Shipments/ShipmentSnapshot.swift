@@ -64,7 +64,9 @@ public struct ShipmentSnapshot: Hashable, Sendable {
 
 // MARK: - Changes
 
-extension ShipmentSnapshot {
+extension ShipmentSnapshot: FollowedSnapshot {
+    var isOver: Bool { self.outcome != nil }
+
     /// What is different from an earlier snapshot, in the order in which an app wants to hear it.
     func changes(since old: ShipmentSnapshot?) -> [ShipmentChange] {
         func changed<Value: Equatable>(_ path: KeyPath<Self, Value>, from initial: Value) -> Value? {
