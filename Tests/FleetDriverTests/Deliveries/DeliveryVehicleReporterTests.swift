@@ -145,6 +145,62 @@ import Testing
         #expect(transport.requests.map(\.mask) == ["remaining_vehicle_journey_segments", "last_location"])
     }
 
+    @Test func `stops that are asked for twice at once are read one after the other`() async throws {
+        let (transport, release) = StubTransport.takingAll(holding: 0)
+        let world = try DeliveryReporterWorld()
+        let reporter = try DeliveryVehicleReporter(
+            provider: world.reporter.provider, vehicle: world.vehicle,
+            engine: #require(URL(string: "https://engine.example")), tokens: world.tokens, transport: transport,
+            clock: world.clock)
+        let first = Task { try await reporter.readRemainingStops() }
+        await transport.waitForRequests(1)
+        let second = Task { try await reporter.readRemainingStops() }
+        for _ in 0..<10_000 { await Task.yield() }
+        #expect(transport.requests.count == 1)
+        release.yield()
+        _ = try await (first.value, second.value)
+        #expect(transport.requests.map(\.method) == ["GET", "GET"])
+    }
+
+    @Test func `a report that is due while another is on its way is put off by an interval`() async throws {
+        let recorder = SleepRecorder()
+        let configuration = VehicleReporterConfiguration()
+        let world = try DeliveryReporterWorld(configuration: configuration, recorder: recorder)
+        let (report, release) = try await world.beginHeldReport()
+        let reporter = world.reporter
+        // Shorter than the time that the report has, which began before.
+        await reporter.setReportingInterval(.seconds(5))
+        let (fixes, source) = AsyncStream.makeStream(of: LocationFix.self)
+        let run = Task { try await reporter.run(reporting: fixes) }
+        #expect(await recorder.passNextSleep(except: configuration.timeLimit) == .seconds(5))
+        #expect(await recorder.sleeps.first { $0 != configuration.timeLimit } == .seconds(5))
+        release.finish()
+        await report.value
+        #expect(world.requests.count == 1)
+        recorder.clock.advance(by: .seconds(5))
+        await world.engine.transport.waitForRequests(2)
+        source.finish()
+        try await run.value
+    }
+
+    @Test func `a location that is recorded after tracking began again outlives the report that ended it`()
+        async throws
+    {
+        let world = try DeliveryReporterWorld()
+        let reporter = world.reporter
+        let release = world.engine.holdLocations()
+        await reporter.startTracking()
+        await reporter.record(try .at(1))
+        let end = Task { await reporter.stopTracking() }
+        await world.engine.transport.waitForRequests(1)
+        await reporter.startTracking()
+        await reporter.record(try .at(2))
+        release.finish()
+        await end.value
+        await reporter.reportNow()
+        #expect(try world.requests.map { try $0.latitudes } == [[0.1], [0.2]])
+    }
+
     @Test func `each reader hears of each report, whatever becomes of another`() async throws {
         let world = try DeliveryReporterWorld()
         let (gone, other) = (world.reporter.updates(), world.reporter.updates())
