@@ -124,6 +124,17 @@ import Testing
         #expect(try await world.reporter.reportArrivedAtStop().short == ["2 b+c ARRIVED"])
     }
 
+    @Test func `a stop that is gone is told of, whatever becomes of the changes before it`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a ARRIVED", "2 b NEW"])
+        world.engine.answer(nil, nil, .offline)
+        await #expect(throws: EngineFailure.self) { try await world.reporter.reportCompletedStop() }
+        world.engine.stops = ["1 a ARRIVED"]
+        world.engine.answer(nil, .offline)
+        let error = await #expect(throws: DriverError.self) { try await world.reporter.reportArrivedAtStop() }
+        #expect(error?.code == .stopGone)
+        #expect(await world.reporter.plan.pendingCount == 1)
+    }
+
     @Test(arguments: ["5 a NEW", "1 z NEW"])
     func `a stop that was moved, or got other tasks, is not the one that was begun`(other: String) async throws {
         let world = try DeliveryReporterWorld(stops: ["1 a NEW"])
@@ -259,6 +270,39 @@ import Testing
         await world.reporter.stopTracking()
         let repeated = world.requests.dropFirst(3).map(\.url.lastPathComponent)
         #expect(!repeated.isEmpty && repeated.allSatisfy { $0 == "a" })
+    }
+
+    @Test func `a connection that fails, in whatever way, is not tried with all that is pending`() async throws {
+        let world = try DeliveryReporterWorld()
+        let useless = StubTransport.Answer.failure(TokenClientError(code: .invalidAnswer, message: "It has no end."))
+        world.engine.answer(.offline, .offline)
+        for task in ["a", "b"] {
+            await #expect(throws: EngineFailure.self) {
+                try await world.reporter.reportOutcome(.succeeded, of: TaskID(checking: task))
+            }
+            _ = try await world.event()
+        }
+        world.engine.answer(nil, useless, useless)
+        _ = try await world.report(1)
+        #expect(try await world.event().failure?.stage == .connection)
+        await world.reporter.stopTracking()
+        let repeated = world.requests.dropFirst(3).map(\.url.lastPathComponent)
+        #expect(!repeated.isEmpty && repeated.allSatisfy { $0 == "a" })
+    }
+
+    @Test func `reading the stops counts in a change's time limit, and in its wait for tokens`() async throws {
+        let recorder = SleepRecorder()
+        let clock = recorder.clock
+        let world = try DeliveryReporterWorld(
+            tokens: StubTokenProvider { subject, _ in
+                if case .deliveryDriver(_, nil) = subject { clock.advance(by: .seconds(5)) }
+                return TestTokens.token(for: subject)
+            }, recorder: recorder)
+        _ = try await world.reporter.readRemainingStops()
+        try await world.reporter.reportArrivedAtStop()
+        #expect(world.requests.map(\.method) == ["GET", "GET", "PATCH"])
+        #expect(world.requests.map(\.timeout) == [.seconds(3), .seconds(3), .seconds(3)])
+        #expect(try await world.event().tokenWait == .seconds(5))
     }
 
     @Test func `nothing is repeated before the engine wants it`() async throws {
@@ -414,6 +458,11 @@ import Testing
             await #expect(throws: CancellationError.self) { try await reporter.readRemainingStops() }
         }
         await calls.value
+        // Nor was one made for a moment, in which it could go out with another: the next ones are the first.
+        var plan = await reporter.plan
+        let outcome = TaskOutcomeReport(task: try TaskID(checking: "b"), outcome: .failed, time: Date(), place: nil)
+        let next = [plan.stopChanges.add(.replaceAll([])), plan.outcomes.add(outcome)]
+        #expect(next == [1, 1])
         #expect(try await world.report(1).pendingCount == 0)
         await reporter.stopTracking()
         #expect(world.requests.map(\.mask) == [nil, "last_location"])
