@@ -81,6 +81,34 @@ import Testing
         #expect(later.last?.pendingCount == 1)
     }
 
+    @Test func `an outcome whose call is cancelled while it is being sent is kept and repeated`() async throws {
+        let world = try DeliveryReporterWorld()
+        let reporter = world.reporter
+        world.engine.answer(.silence)
+        let outcome = Task { try await reporter.reportOutcome(.failed, of: TaskID(checking: "a")) }
+        await world.engine.transport.waitForRequests(1)
+        outcome.cancel()
+        await #expect(throws: CancellationError.self) { try await outcome.value }
+        #expect(try await world.report(1).pendingCount == 1)
+        await reporter.stopTracking()
+        #expect(await reporter.plan.pendingCount == 0)
+        #expect(world.engine.state.withLock(\.outcomes) == ["a": "FAILED"])
+    }
+
+    @Test func `without tracking an outcome that failed is kept, and not repeated`() async throws {
+        let world = try DeliveryReporterWorld()
+        world.engine.answer(.offline)
+        await #expect(throws: EngineFailure.self) {
+            try await world.reporter.reportOutcome(.succeeded, of: TaskID(checking: "a"))
+        }
+        #expect(try await world.event().pendingCount == 1)
+        await world.reporter.reportNow()
+        try #require(await world.reporter.repeating == nil)
+        try #require(world.requests.count == 1)
+        _ = try await world.report(1)
+        #expect(try await world.event().pendingCount == 0)
+    }
+
     @Test func `an outcome that the engine refuses is dropped`() async throws {
         let world = try DeliveryReporterWorld()
         world.engine.answer(.status(400, #"{"status":"FAILED_PRECONDITION","message":"It has one."}"#))
