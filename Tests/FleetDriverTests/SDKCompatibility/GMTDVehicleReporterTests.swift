@@ -145,6 +145,37 @@ import Testing
         #expect(try world.engine.requests.map { try $0.latitudes } == [[], [0.1], [0.2]])
     }
 
+    @Test func `tracking that is turned off and on begins again behind the last update`() async throws {
+        let (engine, release) = StubTransport.takingAll(holding: 1)
+        let world = try DriverSDKWorld(engine: engine)
+        _ = try await world.goOnline()
+        world.reporter.record(try .at(1))
+        await world.engine.waitForRequests(2)
+        world.reporter.locationTrackingEnabled = false
+        world.reporter.locationTrackingEnabled = true
+        world.reporter.record(try .at(2))
+        // Time enough for tracking to begin again, if that did not wait for the last update.
+        for _ in 0..<10_000 { await Task.yield() }
+        release.yield()
+        #expect(try await world.listener.next().update.vehicleState == .online)
+        let last = try await world.listener.next().update
+        try #require(last.vehicleState == .offline && last.location == nil)
+        #expect(try await world.listener.next().update.location?.latitude == 0.2)
+    }
+
+    @Test func `tracking that is turned on twice has one run of its source`() async throws {
+        let (locations, stops) = StreamLocationSource.counting()
+        let world = try DriverSDKWorld(locations: locations)
+        world.reporter.locationTrackingEnabled = true
+        world.reporter.locationTrackingEnabled = true
+        #expect(try await world.listener.next().update.location?.latitude == 0.1)
+        world.reporter.locationTrackingEnabled = false
+        for await _ in stops { break }
+        let last = try await world.listener.next()
+        #expect(last.error == nil && last.update.location == nil)
+        #expect(try world.engine.requests.map { try $0.latitudes } == [[0.1], []])
+    }
+
     @Test func `a vehicle whose last update failed can be set offline without tracking`() async throws {
         let world = try DriverSDKWorld(engine: StubTransport([.ok, .offline, .ok]))
         _ = try await world.goOnline()
@@ -331,6 +362,24 @@ import Testing
             #expect(reporter != nil)
         }
         #expect(reporter == nil)
+    }
+
+    @Test func `a reporter that nobody holds cuts off its report, and stops its source of locations`() async throws {
+        let (locations, stops) = StreamLocationSource.counting()
+        let (engine, release) = StubTransport.takingAll(holding: 0)
+        let (cuts, cut) = AsyncStream.makeStream(of: Void.self)
+        release.onTermination = { _ in cut.yield() }
+        do {
+            let world = try DriverSDKWorld(engine: engine, locations: locations)
+            world.reporter.locationTrackingEnabled = true
+            await engine.waitForRequests(1)
+            #expect(world.reporter.locationTrackingEnabled)
+        }
+        for await _ in stops { break }
+        for await _ in cuts { break }
+        // Time enough for a last report, which there is none of.
+        for _ in 0..<10_000 { await Task.yield() }
+        #expect(engine.requests.count == 1)
     }
 
     @Test func `a fetcher can be asked as an async function`() async throws {
