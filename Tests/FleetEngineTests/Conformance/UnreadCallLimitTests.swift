@@ -69,16 +69,28 @@ import Testing
         #expect(!self.channel.isActive)
     }
 
-    @Test func `a long message leaves in parts, so that whoever takes it slowly is not cut off`() {
+    @Test func `a long message has a second more for each 16 KiB, and is sent whole`() {
         let long = ByteBuffer(bytes: (0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 3) })
         self.answer(long)
         #expect(self.window.message == long)
-        #expect(self.window.kept.count == 2 + 4)
-        for _ in 1...5 {
-            self.pass(29)
-            self.window.takeOne()
-        }
+        #expect(self.window.kept.count == 3)
+        self.pass(29)
+        self.window.takeOne()
+        self.pass(30 + 11)
         #expect(self.channel.isActive)
+        self.window.takeOne()
+        self.pass(29)
+        #expect(self.channel.isActive)
+        self.pass(1)
+        #expect(!self.channel.isActive)
+    }
+
+    @Test func `a long message of which nothing is taken ends its call all the same`() {
+        self.answer(ByteBuffer(repeating: 1, count: 160 * 1024))
+        self.pass(39)
+        #expect(self.channel.isActive)
+        self.pass(1)
+        #expect(!self.channel.isActive)
     }
 
     @Test func `a call that has nothing to say is left alone, and held to the limit for what it says later`() {
