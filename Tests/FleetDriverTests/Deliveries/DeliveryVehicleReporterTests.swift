@@ -100,13 +100,20 @@ import Testing
         await #expect(throws: CancellationError.self) { try await run.value }
     }
 
-    @Test func `locations of a source are reported right behind those that are on their way`() async throws {
-        let (transport, release) = StubTransport.takingAll(holding: 0)
-        let world = try DeliveryReporterWorld()
-        let reporter = try DeliveryVehicleReporter(
+    /// A reporter of a world's vehicle, whose requests another transport carries.
+    private func reporter(
+        of world: DeliveryReporterWorld, over transport: StubTransport
+    ) throws -> DeliveryVehicleReporter {
+        try DeliveryVehicleReporter(
             provider: world.reporter.provider, vehicle: world.vehicle,
             engine: #require(URL(string: "https://engine.example")), tokens: world.tokens, transport: transport,
             clock: world.clock)
+    }
+
+    @Test func `locations of a source are reported right behind those that are on their way`() async throws {
+        let (transport, release) = StubTransport.takingAll(holding: 0)
+        let world = try DeliveryReporterWorld()
+        let reporter = try self.reporter(of: world, over: transport)
         await reporter.startTracking()
         await reporter.record(try .at(1))
         let report = Task { await reporter.reportNow() }
@@ -128,10 +135,7 @@ import Testing
     @Test func `a report that is due while stops are on their way goes out right after them`() async throws {
         let (transport, release) = StubTransport.takingAll(holding: 0)
         let world = try DeliveryReporterWorld()
-        let reporter = try DeliveryVehicleReporter(
-            provider: world.reporter.provider, vehicle: world.vehicle,
-            engine: #require(URL(string: "https://engine.example")), tokens: world.tokens, transport: transport,
-            clock: world.clock)
+        let reporter = try self.reporter(of: world, over: transport)
         await reporter.startTracking()
         await reporter.record(try .at(1))
         let stops = Task { try await reporter.setStops([]) }
@@ -148,10 +152,7 @@ import Testing
     @Test func `stops that are asked for twice at once are read one after the other`() async throws {
         let (transport, release) = StubTransport.takingAll(holding: 0)
         let world = try DeliveryReporterWorld()
-        let reporter = try DeliveryVehicleReporter(
-            provider: world.reporter.provider, vehicle: world.vehicle,
-            engine: #require(URL(string: "https://engine.example")), tokens: world.tokens, transport: transport,
-            clock: world.clock)
+        let reporter = try self.reporter(of: world, over: transport)
         let first = Task { try await reporter.readRemainingStops() }
         await transport.waitForRequests(1)
         let second = Task { try await reporter.readRemainingStops() }
