@@ -18,7 +18,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "acme/Ünal", "acmé/dora", "acme/a\u{7F}", "acme/a\n", "acme/" + String(repeating: "a", count: 256),
+        "acme/Ünal", "acme/\u{301}x", "acmé/dora", "acme/a\u{7F}", "acme/a\n",
+        "acme/" + String(repeating: "a", count: 256),
     ])
     func `who can be no caller is given nothing, and loses what it has`(holder: String) {
         let error = #expect(throws: (any Error).self) { try AssignmentsAddCommand.parse(Self.arguments(holder)) }

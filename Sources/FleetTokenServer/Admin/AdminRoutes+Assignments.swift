@@ -73,12 +73,11 @@ extension RequestMembers {
     /// A holder, as an authenticator's label, a slash, and the subject.
     fileprivate mutating func optionalHolder(_ name: String, isRequired: Bool = false) -> CallerID? {
         guard let text = isRequired ? self.string(name) : self.optionalString(name) else { return nil }
-        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2, parts.allSatisfy({ CallerID.isUsable(subject: $0) }) else {
+        guard let holder = CallerID(text), holder.isUsable else {
             self.refuse(name, "A holder is an authenticator's label, a slash, and the subject there.")
             return nil
         }
-        return CallerID(issuer: parts[0], subject: parts[1])
+        return holder
     }
 
     /// A resource by `kind` and `id`, which stand together.

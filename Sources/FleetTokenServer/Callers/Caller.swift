@@ -19,6 +19,16 @@ public struct CallerID: Hashable, Sendable, CustomStringConvertible {
         self.subject = subject
     }
 
+    /// Reads issuer and subject with a slash between, as ``description`` writes them; `nil` where there is no slash.
+    package init?(_ description: String) {
+        guard let slash = description.utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+        let subject = description[description.utf8.index(after: slash)...]
+        self.init(issuer: String(description[..<slash]), subject: String(subject))
+    }
+
+    /// Whether both can be those of a caller.
+    package var isUsable: Bool { Self.isUsable(subject: self.issuer) && Self.isUsable(subject: self.subject) }
+
     /// Whether a text from outside can be a subject: 1 to 255 printable ASCII characters (OpenID Connect Core §2).
     ///
     /// Within ASCII, texts that look the same or are equal to one comparison are equal to every other, a store's included.

@@ -107,7 +107,7 @@ public struct AuditChange: Hashable, Sendable {
     /// Whether somebody made it, or it was done to what somebody holds or had.
     func concerns(subject: String) -> Bool {
         self.actor.id.subject == subject || (self.details["kind"] == "subject" && self.details["id"] == subject)
-            || self.details["holder"]?.split(separator: "/", maxSplits: 1).last.map(String.init) == subject
+            || self.details["holder"].flatMap(CallerID.init)?.subject == subject
     }
 }
 

@@ -37,10 +37,7 @@ struct AssignmentOptions: ParsableArguments {
 
     /// The holder, if one is named.
     var holderID: CallerID? {
-        guard let parts = self.holder?.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false),
-            parts.count == 2, parts.allSatisfy({ !$0.isEmpty })
-        else { return nil }
-        return CallerID(issuer: String(parts[0]), subject: String(parts[1]))
+        self.holder.flatMap(CallerID.init).flatMap { $0.issuer.isEmpty || $0.subject.isEmpty ? nil : $0 }
     }
 
     /// Both, which must be named.
@@ -77,7 +74,7 @@ struct AssignmentsAddCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard let holder = self.assignment.holderID else { return }
-        guard [holder.issuer, holder.subject].allSatisfy({ CallerID.isUsable(subject: $0) }) else {
+        guard holder.isUsable else {
             throw ValidationError(
                 "\(holder) can be no caller; an authenticator's label and a subject have 1 to 255 printable ASCII "
                     + "characters each.")
