@@ -76,10 +76,10 @@ final class PostgreSQLConnection {
     var exposure: PostgreSQLExposure? {
         let options = PQconninfo(self.raw)
         defer { PQconninfoFree(options) }
+        let values = options.map { PostgreSQLAddress.values(of: $0) } ?? [:]
         return PostgreSQLExposure(
-            host: PQhostaddr(self.raw).map { String(cString: $0) } ?? "",
-            mode: options.flatMap { PostgreSQLAddress.values(of: $0)["sslmode"] } ?? "",
-            isGSSAPI: PQgssEncInUse(self.raw) == 1)
+            host: PQhostaddr(self.raw).map { String(cString: $0) } ?? "", mode: values["sslmode"] ?? "",
+            authority: values["sslrootcert"] ?? "", isGSSAPI: PQgssEncInUse(self.raw) == 1)
     }
 
     /// Sends what is buffered, and takes in what arrives meanwhile, so that neither side waits for the other.

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Logging
 
 /// What a connection to a database on another machine leaves open to whoever is on the way there.
@@ -17,10 +18,15 @@ package struct PostgreSQLExposure: Sendable {
     /// - Parameters:
     ///   - host: The address at the other end; empty for a socket of this machine.
     ///   - mode: The option `sslmode`, as it holds.
+    ///   - authority: The option `sslrootcert`; empty for libpq's own file.
     ///   - isGSSAPI: Whether GSSAPI encrypts it, by which both ends know each other.
-    init?(host: String, mode: String, isGSSAPI: Bool) {
+    init?(host: String, mode: String, authority: String, isGSSAPI: Bool) {
         let isNear = host.isEmpty || host == "::1" || ["127.", "::ffff:127."].contains { host.hasPrefix($0) }
-        guard !isNear, !isGSSAPI, !mode.hasPrefix("verify-") else { return nil }
+        let file = authority.isEmpty ? "\(NSHomeDirectory())/.postgresql/root.crt" : authority
+        // With an authority at hand, libpq takes the one for the other (its documentation, "SSL Support").
+        let isChecked =
+            mode.hasPrefix("verify-") || mode == "require" && FileManager.default.fileExists(atPath: file)
+        guard !isNear, !isGSSAPI, !isChecked else { return nil }
         let lack = mode == "require" ? "does not insist on" : "insists neither on encryption nor on"
         self.problem =
             "PostgreSQL at \(host) is reached over a network, and sslmode=\(mode) \(lack) a "

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import PostgreSQLTestSupport
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
     func `a server over a network whose certificate need not be checked is told with the next step`(
         host: String, mode: String
     ) throws {
-        let exposure = try #require(PostgreSQLExposure(host: host, mode: mode, isGSSAPI: false))
+        let exposure = try #require(PostgreSQLExposure(host: host, mode: mode, authority: "/none", isGSSAPI: false))
         #expect(exposure.problem.contains("PostgreSQL at \(host) is reached over a network, and sslmode=\(mode) "))
         #expect(exposure.problem.contains("encryption") == (mode != "require"))
         #expect(exposure.next.contains("sslmode=verify-full&sslrootcert="))
@@ -26,7 +27,17 @@ import Testing
     func `where nobody is on the way, or the other end is known, nothing is told`(
         host: String, mode: String, isGSSAPI: Bool
     ) {
-        #expect(PostgreSQLExposure(host: host, mode: mode, isGSSAPI: isGSSAPI) == nil)
+        #expect(PostgreSQLExposure(host: host, mode: mode, authority: "/none", isGSSAPI: isGSSAPI) == nil)
+    }
+
+    @Test(arguments: [("require", true), ("prefer", false), ("", false)])
+    func `an authority that is there is checked by whoever requires encryption`(mode: String, isChecked: Bool) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).pem")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data().write(to: file)
+        let authority = file.path(percentEncoded: false)
+        let exposure = PostgreSQLExposure(host: "10.0.0.5", mode: mode, authority: authority, isGSSAPI: false)
+        #expect((exposure == nil) == isChecked)
     }
 
     @Test(
