@@ -13,11 +13,15 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct AsyncHTTPClientTransportTLSTests {
     private let standIn = StandIn { _, _ in UpstreamResponse(status: 200, body: []) }
 
-    @Test(arguments: ServerCertificate.KeyKind.allCases)
-    func `a server is reached whatever kind of key its certificate has`(kind: ServerCertificate.KeyKind) async throws {
+    @Test(arguments: ServerCertificate.KeyKind.allCases, [TLSVersion.tlsv12, .tlsv13])
+    func `a server is reached whatever kind of key its certificate has`(
+        kind: ServerCertificate.KeyKind, version: TLSVersion
+    ) async throws {
         let certificate = try ServerCertificate(kind)
-        let server = try await LoopbackServer.start(
-            self.standIn, pretendingToBe: "https://idp.example", tls: certificate.tls)
+        var tls = certificate.tls
+        tls.minimumTLSVersion = version
+        tls.maximumTLSVersion = version
+        let server = try await LoopbackServer.start(self.standIn, pretendingToBe: "https://idp.example", tls: tls)
         let transport = AsyncHTTPClientTransport(authorities: certificate.file)
         #expect(try await transport.send(UpstreamRequest(url: server.origin)).status == 200)
         try await server.stop()

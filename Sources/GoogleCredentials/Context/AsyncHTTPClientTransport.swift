@@ -65,6 +65,8 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
     private static func tls(trusting authorities: String?) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.verifySignatureAlgorithms = TLSSignatures.accepted.map(SignatureAlgorithm.init(rawValue:))
+        // BoringSSL's own, and P-521: with TLS 1.2 they are also the curves that a server's certificate may be of.
+        configuration.curves = [.x25519_MLKEM768, .x25519, .secp256r1, .secp384r1, .secp521r1]
         if let authorities, !authorities.isEmpty { configuration.trustRoots = .file(authorities) }
         return configuration
     }
