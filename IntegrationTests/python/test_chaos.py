@@ -275,7 +275,7 @@ def test_a_script_that_unfolds_is_refused(tmp_path):
     file.write_text("\n".join(["l0: &l0 [x]", *levels, "steps: *l11"]), encoding="utf-8")
     result = run("chaos", "set", file, timeout=20)
     assert result.returncode == 78
-    assert b"line 1, \"&\" begins an anchor, and anchors are not read" in result.stderr
+    assert b"line 2, \"*\" repeats what \"&\" marks, and aliases are not read" in result.stderr
     result = run("chaos", "set", "/dev/zero", timeout=20)
     assert result.returncode == 78 and b"is longer than 262144 bytes" in result.stderr
 

@@ -13,7 +13,7 @@ extension ConfigurationSchema {
         One YAML file, passed with `--config`. A setting `listen.host` is written as `host:` below `listen:`. Each can be
         overridden by the environment variable beside it. A setting that does not exist is an error that names its line; a
         variable that begins as those of a section do and is for no setting is only logged. The file has at most
-        \(YAMLFile.maximumBytes / 1024) KiB, and no YAML anchors (`&name`).
+        \(YAMLFile.maximumBytes / 1024) KiB, and no YAML aliases (`*name`).
         \(self.namedSections)
         | setting | value | default | variable |
         | --- | --- | --- | --- |

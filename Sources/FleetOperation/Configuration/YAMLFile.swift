@@ -18,7 +18,7 @@ package enum YAMLFile {
     /// - Throws: ``YAMLProblem``.
     static func compose(_ text: String, atMost limit: Int = Self.maximumBytes) throws(YAMLProblem) -> Node? {
         guard text.utf8.count <= limit else { throw .tooLong(limit: limit) }
-        if let place = self.placeOfAnchor(in: text) { throw .anchor(at: place) }
+        if let place = self.placeOfAlias(in: text) { throw .alias(at: place) }
         do {
             return try Yams.compose(yaml: text)
         } catch {
@@ -27,44 +27,56 @@ package enum YAMLFile {
                 .composer(_, let problem, let mark, _):
                 throw .unreadable(problem, at: YAMLProblem.Place(mark))
             case .duplicatedKeysInMapping(let keys, let context):
-                throw .repeatedKeys(keys.sorted(), at: YAMLProblem.Place(context.mark))
+                // The mark is where the first of the keys stands first.
+                throw .repeatedKey(keys.first ?? "", at: YAMLProblem.Place(context.mark))
             default: throw .unreadable(nil, at: nil)
             }
         }
     }
 
-    /// What ends a line for the parser.
-    private static let breaks: Set<Unicode.Scalar> = ["\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"]
-    /// What ends a word, or begins a key, so that an anchor can follow without a blank.
-    private static let indicators: Set<Unicode.Scalar> = ["[", "{", ",", ":", "?"]
-
-    /// Where a text begins an anchor, by which a small text can unfold to a very large one.
+    /// Where a text repeats what it marked, by which a small text can unfold to a very large one.
     ///
-    /// - Parameter yaml: The text, which is not parsed; a word in quotes or a comment that begins with `&` counts too.
-    /// - Returns: The place of the first; `nil` where there is none.
-    private static func placeOfAnchor(in yaml: String) -> YAMLProblem.Place? {
-        var (line, column) = (1, 0)
-        var previous: Unicode.Scalar = "\n"
-        for scalar in yaml.unicodeScalars {
-            if previous == "&", scalar > " " { return YAMLProblem.Place(line: line, column: column) }
-            // The parser passes over a byte order mark at the beginning of any line.
-            if scalar == "\u{FEFF}", column == 0 { continue }
-            let begins = previous <= " " || Self.indicators.contains(previous) || Self.breaks.contains(previous)
-            if Self.breaks.contains(scalar) {
-                line += previous == "\r" && scalar == "\n" ? 0 : 1
-                column = 0
-            } else {
-                column += 1
+    /// - Parameter yaml: The text, which is not parsed: `&name` and `*name` count in quotes and comments too.
+    /// - Returns: The place of the first `*name` for which there is a `&name`; `nil` where there is none.
+    private static func placeOfAlias(in yaml: String) -> YAMLProblem.Place? {
+        let scalars = yaml.unicodeScalars
+        var marked = Set(scalars.indices.filter { scalars[$0] == "&" }.map { self.name(behind: $0, in: scalars) })
+        marked.remove("")
+        guard !marked.isEmpty else { return nil }
+        return scalars.indices
+            .first { scalars[$0] == "*" && marked.contains(self.name(behind: $0, in: scalars)) }
+            .map { YAMLProblem.Place(of: $0, in: scalars) }
+    }
+
+    /// What stands behind a sign, as far as a name can go: letters, digits, `_` and `-`.
+    private static func name(behind sign: String.Index, in scalars: String.UnicodeScalarView) -> String {
+        let name = scalars[scalars.index(after: sign)...].prefix {
+            switch $0 {
+            case "a"..."z", "A"..."Z", "0"..."9", "_", "-": true
+            default: false
             }
-            // Inside a word it is a character like any other.
-            previous = (scalar == "&" || scalar == "?") && !begins ? "x" : scalar
         }
-        return nil
+        return String(name)
     }
 }
 
 extension YAMLProblem.Place {
     fileprivate init(_ mark: Mark) {
         self.init(line: mark.line, column: mark.column)
+    }
+
+    /// Counts lines as the parser does.
+    fileprivate init(of index: String.Index, in scalars: String.UnicodeScalarView) {
+        var (line, column) = (1, 1)
+        var previous: Unicode.Scalar = " "
+        for scalar in scalars[..<index] {
+            column += 1
+            if ["\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"].contains(scalar) {
+                line += previous == "\r" && scalar == "\n" ? 0 : 1
+                column = 1
+            }
+            previous = scalar
+        }
+        self.init(line: line, column: column)
     }
 }

@@ -15,10 +15,10 @@ package enum YAMLProblem: Error {
 
     /// The file has more bytes than it may.
     case tooLong(limit: Int)
-    /// An anchor begins, by which a small text can unfold to a very large one.
-    case anchor(at: Place)
-    /// Keys stand twice in one mapping.
-    case repeatedKeys([String], at: Place)
+    /// What was marked is repeated, by which a small text can unfold to a very large one.
+    case alias(at: Place)
+    /// A key stands here, and once more in the same mapping.
+    case repeatedKey(String, at: Place)
     /// The text is not YAML, with what the parser says of it.
     case unreadable(String?, at: Place?)
 
@@ -26,7 +26,7 @@ package enum YAMLProblem: Error {
     package var place: Place? {
         switch self {
         case .tooLong: nil
-        case .anchor(let place), .repeatedKeys(_, let place): place
+        case .alias(let place), .repeatedKey(_, let place): place
         case .unreadable(_, let place): place
         }
     }
@@ -35,9 +35,8 @@ package enum YAMLProblem: Error {
     package var words: String {
         switch self {
         case .tooLong(let limit): "the file has more than \(limit) bytes"
-        case .anchor: "\"&\" begins an anchor, and anchors are not read; write the value out"
-        case .repeatedKeys(let keys, _):
-            "these keys stand twice: \(keys.map { $0.shown(upTo: 64) }.joined(separator: ", "))"
+        case .alias: "\"*\" repeats what \"&\" marks, and aliases are not read; write the value out"
+        case .repeatedKey(let key, _): "the key \(key.shown(upTo: 64)) stands here and once more below"
         case .unreadable(let problem, _): "the YAML cannot be read\(problem.map { ": \($0)" } ?? "")"
         }
     }

@@ -156,7 +156,7 @@ import Testing
         (Self.least + "\npage: {visible_to: all}", "page.visible_to must be nobody, this_machine or addresses"),
         (Self.least + "\npage: {tiles: here}", "page.tiles is no address of tiles"),
         (Self.least + "\ncallers: {file: x}", "there is no setting callers"),
-        (Self.least + "\nlog: &quiet {level: error}", "Line 4: \"&\" begins an anchor, and anchors are not read"),
+        (Self.least + "\nlog: {level: &a error}\npage: *a", "Line 5: \"*\" repeats what \"&\" marks"),
         (Self.least + "\n# " + String(repeating: "x", count: 256 * 1024), "the file has more than 262144 bytes."),
     ])
     func `a mistake is named`(yaml: String, message: String) throws {

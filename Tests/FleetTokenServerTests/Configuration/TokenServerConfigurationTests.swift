@@ -230,11 +230,11 @@ import Testing
             "The setting callers.oidc.login.audience names nothing"
         ),
         ("cors: {origins: ','}", "The setting cors.origins names nothing"),
-        ("provider: again", "stand twice: provider"),
+        ("provider: again", "the key provider stands here and once more below"),
         ("log: {", "Line 7: the YAML cannot be read: "),
         (
-            "log: &quiet {level: error}",
-            "Line 6: \"&\" begins an anchor, and anchors are not read; write the value out."
+            "log: {level: &quiet error}\nchaos: *quiet",
+            "Line 7: \"*\" repeats what \"&\" marks, and aliases are not read; write the value out."
         ),
         (
             "# " + String(repeating: "x", count: 256 * 1024),

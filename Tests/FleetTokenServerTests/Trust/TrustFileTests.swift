@@ -74,7 +74,7 @@ import Testing
         ),
         (
             "version: 1\naccounts:\n- &a {email: a@p.iam.gserviceaccount.com, roles: server}\n- *a",
-            "anchors are not read"
+            "aliases are not read"
         ),
         ("version: 1\nroles: {server: {permissions: trips.get}}\naccounts: []", "server is a role of the service"),
         ("version: 1\nroles: {x: {permissions: trips.fly}}\naccounts: []", "there is no permission \"trips.fly\""),
