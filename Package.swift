@@ -167,6 +167,12 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // How a SQLite file is opened, watched and closed, so that it keeps what it acknowledged.
+        .target(
+            name: "FleetSQLite",
+            dependencies: ["FleetTokens", server("GRDB", "GRDB.swift"), server("GRDBSQLite", "GRDB.swift")],
+            swiftSettings: settings
+        ),
         // What running the token server and the engine have in common: configuration files, ports, metrics, the
         // pages' rules of tokens.
         .target(
@@ -198,6 +204,7 @@ let package = Package(
             dependencies: [
                 "FleetOperation",
                 "FleetPostgreSQL",
+                "FleetSQLite",
                 "FleetSigning",
                 "FleetTokens",
                 "GoogleCredentials",
@@ -230,11 +237,11 @@ let package = Package(
                 "FleetEngineAPI",
                 "FleetOperation",
                 "FleetPostgreSQL",
+                "FleetSQLite",
                 "FleetSigning",
                 "FleetTokens",
                 "GzipCoding",
                 server("GRDB", "GRDB.swift"),
-                server("GRDBSQLite", "GRDB.swift"),
                 server("GRPCCore", "grpc-swift-2"),
                 server("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
                 server("GRPCProtobuf", "grpc-swift-protobuf"),
@@ -398,6 +405,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "FleetSQLiteTests",
+            dependencies: ["FleetSQLite", server("GRDB", "GRDB.swift")],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "FleetTokenServerTests",
             dependencies: [
                 "FleetOperation",
@@ -444,6 +456,7 @@ let package = Package(
                 "FleetEngineAPI",
                 "FleetOperation",
                 "FleetPostgreSQL",
+                "FleetSQLite",
                 "FleetSigning",
                 "FleetTestSupport",
                 "FleetTokens",

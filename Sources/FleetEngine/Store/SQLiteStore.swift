@@ -4,6 +4,7 @@
 
 import Dispatch
 import FleetOperation
+import FleetSQLite
 import FleetTokens
 import Foundation
 import GRDB
@@ -14,8 +15,7 @@ public import Logging
 /// Writes are committed in groups: while one group reaches the disk, those that arrive wait for the next, so that
 /// one sync of the disk serves them all. A body that throws leaves nothing; a group is kept whole or not at all.
 public final class SQLiteStore: EngineStore {
-    let pool: DatabasePool
-    private let files: DatabaseFiles
+    private let database: DurableDatabase
     private let lock: FileLock
     private let recent = RecentResources(limit: 16 * 1024, byteLimit: 16 << 20)
     private let rows = SQLiteRows()
@@ -44,18 +44,17 @@ public final class SQLiteStore: EngineStore {
     }
 
     init(
-        path: String, logger: Logger, groupLimit: Int, waitingLimit: Int, logLimit: Int64 = SQLiteSchema.logLimit,
+        path: String, logger: Logger, groupLimit: Int, waitingLimit: Int, logLimit: Int64 = DurableDatabase.logLimit,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(EngineError) {
         self.lock = try StoreFileLock.take(path)
-        let pool = try SQLiteSchema.open(path, logLimit: logLimit)
+        let database = try SQLiteSchema.open(path, logLimit: logLimit)
         self.logLimit = logLimit
         self.log = Locked((due: logLimit, unseen: 0))
-        self.pool = pool
-        self.files = DatabaseFiles(of: path)
+        self.database = database
         let withSnapshot: @Sendable (_ body: (SQLiteReader) -> Void) throws -> Void = { [recent] body in
             let version = recent.version
-            try pool.read { body(SQLiteReader(database: $0, recent: (recent, version))) }
+            try database.pool.read { body(SQLiteReader(database: $0, recent: (recent, version))) }
         }
         self.reads = GroupReader(
             runnerLimit: SQLiteSchema.readers, groupLimit: 16, waitingLimit: waitingLimit, withSnapshot: withSnapshot)
@@ -78,9 +77,8 @@ public final class SQLiteStore: EngineStore {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             self.writer.async {
                 self.drain()
-                self.files.end()
                 self.recent.close()
-                let outcome = Result { try SQLiteSchema.close(self.pool) }
+                let outcome = Result { try self.database.close() }
                 // Whoever closed the store may open its file at once.
                 self.lock.release()
                 continuation.resume(with: outcome)
@@ -92,6 +90,8 @@ public final class SQLiteStore: EngineStore {
     static let nearbyLimit = 512
 
     var repeatsMessages: Bool { true }
+
+    var pool: DatabasePool { self.database.pool }
 
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineReader) throws -> Result
@@ -118,7 +118,7 @@ public final class SQLiteStore: EngineStore {
 
     func probe() async throws {
         // Not by a connection: groups that follow each other without a rest would keep it waiting.
-        guard await self.files.look() else { throw SQLiteSchema.FileMoved(path: self.files.path) }
+        try await self.database.look()
         guard self.isDoubted.withLock({ $0 }) else { return }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             self.writer.async { continuation.resume(with: Result { try self.tryChange() }) }
@@ -131,7 +131,7 @@ public final class SQLiteStore: EngineStore {
         let texts = SQLiteQuery.texts(.trips)
         let values: StatementArguments = [false, nil, nil, nil, nil, nil, nil, 0, Data(count: 64 * 1024), "", ""]
         try self.pool.writeWithoutTransaction { database in
-            try SQLiteSchema.checkPlace(of: database, self.files)
+            try self.database.checkPlace(of: database)
             try database.inTransaction(.immediate) {
                 try database.execute(sql: texts.insert, arguments: values)
                 try database.execute(sql: texts.remove, arguments: [database.lastInsertedRowID])
@@ -162,7 +162,7 @@ public final class SQLiteStore: EngineStore {
             return false
         }
         guard !isSeen else { return }
-        let bytes = self.files.logBytes
+        let bytes = self.database.files.logBytes
         let due = self.log.withLock { log in
             if bytes <= self.logLimit { log.due = self.logLimit }
             return log.due
@@ -181,7 +181,7 @@ public final class SQLiteStore: EngineStore {
         var changes: [ResourceKey: RecentResources.Entry] = [:]
         do {
             try self.pool.writeWithoutTransaction { database in
-                try SQLiteSchema.checkPlace(of: database, self.files)
+                try self.database.checkPlace(of: database)
                 try database.inTransaction(.immediate) {
                     let transaction = SQLiteGroup(database, recent: self.recent, rows: self.rows)
                     for write in group { outcomes.append(try transaction.run(write)) }
@@ -198,7 +198,7 @@ public final class SQLiteStore: EngineStore {
             self.rows.forget()
             self.isDoubted.withLock { $0 = true }
             self.failures.note("\(error)", ["writes": "\(group.count)", "error": "\(error)"])
-            let failure = EngineError(committing: error)
+            let failure = EngineError(committing: error, to: self.database.files.path)
             for write in group { write.reject(failure) }
             return
         }
@@ -207,20 +207,23 @@ public final class SQLiteStore: EngineStore {
 }
 
 extension EngineError {
+    /// What to do about a store whose file is not where it was opened.
+    static let replacedAdvice = "put that very file back, or restart the engine"
+
     /// What callers are told of a group that was not committed; the log has the rest.
-    init(committing error: any Error) {
-        guard !(error is SQLiteSchema.FileMoved) else {
+    init(committing error: any Error, to path: String) {
+        guard !(error is DurableDatabase.FileMoved) else {
             self = .store(
                 "STORE_REPLACED",
                 "The change was not stored, as the store's file was removed or replaced, or the -wal beside it; "
-                    + "\(SQLiteSchema.FileMoved.advice).")
+                    + "\(Self.replacedAdvice).")
             return
         }
         self =
-            switch (error as? DatabaseError)?.resultCode.primaryResultCode {
-            case .SQLITE_FULL?:
+            switch (error as? DatabaseError).map({ SQLiteTrouble($0, of: path) }) {
+            case .full?:
                 .store("STORE_FULL", "The change was not stored, as the store's disk is full; retry when it has room.")
-            case .SQLITE_IOERR?, .SQLITE_READONLY?, .SQLITE_CANTOPEN?:
+            case .failingDisk?, .readOnly?, .notOpened?:
                 .store("STORE_DISK_FAILED", "The change was not stored, as the store's disk failed; retry in a while.")
             default: .store("STORE_COMMIT_FAILED", "The change could not be stored; retry in a second.")
             }

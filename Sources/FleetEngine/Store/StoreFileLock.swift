@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
+import FleetSQLite
 import Foundation
 
 #if canImport(Glibc)
@@ -47,16 +48,18 @@ enum StoreFileLock {
     /// - Returns: An error with `UNAVAILABLE` where it may pass, and with `FAILED_PRECONDITION` where something is to be
     ///   mended first.
     static func failure(_ problem: CInt, locking file: String, of path: String) -> EngineError {
-        switch problem {
-        case EROFS: .storeReadOnly(path)
-        case ENOSPC, EDQUOT: .storeFull(path)
-        default:
-            EngineError(
+        let trouble: SQLiteTrouble =
+            switch problem {
+            case EROFS: .readOnly
+            case ENOSPC, EDQUOT: .full
+            default: .notOpened
+            }
+        return EngineError(passing: trouble, of: path)
+            ?? EngineError(
                 code: .failedPrecondition,
                 reason: "STORE_NOT_WRITABLE",
                 message: "The store \(path) cannot be kept from other processes, as \(file) cannot be locked "
                     + "(\(String(cString: strerror(problem)))); create its folder and make both writable."
             )
-        }
     }
 }

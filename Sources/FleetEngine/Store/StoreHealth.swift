@@ -4,6 +4,7 @@
 
 import FleetOperation
 import FleetPostgreSQL
+import FleetSQLite
 import FleetSigning
 import Foundation
 
@@ -60,9 +61,9 @@ struct StoreHealth: Sendable {
         do {
             try await store.probe()
             return nil
-        } catch is SQLiteSchema.FileMoved {
+        } catch is DurableDatabase.FileMoved {
             // Whoever asks need not know where it is.
-            return "the store's file was removed or replaced, or the -wal beside it; \(SQLiteSchema.FileMoved.advice)"
+            return "the store's file was removed or replaced, or the -wal beside it; \(EngineError.replacedAdvice)"
         } catch {
             return Self.takesNoChanges
         }

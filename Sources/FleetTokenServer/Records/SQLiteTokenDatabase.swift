@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
+import FleetSQLite
 import FleetSigning
 import Foundation
 import GRDB
@@ -34,12 +35,9 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         case others
     }
 
-    /// How long is waited for another process that writes.
-    private static let busySeconds = 5
-
     private let connections: any DatabaseWriter
-    /// The files of a store that is written; `nil` for one that is only read.
-    private let files: DatabaseFiles?
+    /// A store that is written; `nil` for one that is only read.
+    private let written: DurableDatabase?
     let place: String
 
     /// Opens a file that exists.
@@ -54,12 +52,6 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         func unavailable(_ message: String) -> TokenServerError {
             TokenServerError(code: .storeUnavailable, message: "The token server's store \(message)")
         }
-        func refuseNewer(_ connections: any DatabaseReader) throws {
-            guard try !connections.read(TokenServerSchema.migrator.hasBeenSuperseded) else {
-                throw unavailable(
-                    "\(path) was written by another program or a newer version; run that version, or name another.")
-            }
-        }
         if let problem = PathProblem.reading(path) {
             throw unavailable("cannot be read: \(problem). Name the store that a token server made, as its user.")
         }
@@ -73,14 +65,13 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
             switch (contents, use) {
             case (.store, .reading), (.archive, .reading), (.store, .listing):
                 let queue = try Self.reader(of: path)
-                try refuseNewer(queue)
-                guard try queue.read(TokenServerSchema.migrator.hasCompletedMigrations) else {
+                guard try queue.read(TokenServerSchema.migrator.isComplete) else {
                     throw unavailable(
                         "\(path) was written by an older version, and is not changed by being read; start its server, which "
                             + "brings it up to date, or read it with that version.")
                 }
                 self.connections = queue
-                self.files = nil
+                self.written = nil
                 return
             case (.store, _), (.nothing, .making): break
             case (.archive, _):
@@ -98,20 +89,14 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
             case (.others, _):
                 throw Self.noStore(path, "name the token-server.sqlite of its data folder")
             }
-            var configuration = Self.patient
+            var configuration = Configuration.patient
             configuration.label = "fleetpass.token-store"
-            let pool = try DatabasePool(path: path, configuration: configuration)
-            // Set after opening: switching to WAL lowers it, and a commit must have reached the disk.
-            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-            try refuseNewer(pool)
-            let isCurrent = try pool.read(TokenServerSchema.migrator.hasCompletedMigrations)
-            try TokenServerSchema.migrator.migrate(pool)
-            if !isCurrent {
-                // Tables belong in the file itself, whatever becomes of what is beside it; nobody is waited for.
-                try? pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(PASSIVE)") }
-            }
-            self.connections = pool
-            self.files = DatabaseFiles(of: path)
+            let store = try DurableDatabase(path, configuration: configuration, migrator: TokenServerSchema.migrator)
+            self.connections = store.pool
+            self.written = store
+        } catch is DurableDatabase.Superseded {
+            throw unavailable(
+                "\(path) was written by another program or a newer version; run that version, or name another.")
         } catch let error as TokenServerError {
             throw error
         } catch let error as DatabaseError {
@@ -125,13 +110,6 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         TokenServerError(code: .storeUnavailable, message: "\(path) is no store of a token server; \(next).")
     }
 
-    /// How a file is opened, which waits for another process that writes.
-    private static var patient: Configuration {
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(TimeInterval(self.busySeconds))
-        return configuration
-    }
-
     /// Opens a file to read it, which a server may be writing; neither the file nor a log beside it is changed.
     static func reader(of path: String) throws -> DatabaseQueue {
         // SQLite looks beside the file that a link leads to.
@@ -141,7 +119,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         let isWritable = [real, file.deletingLastPathComponent().path(percentEncoded: false)].allSatisfy {
             FileManager.default.isWritableFile(atPath: $0)
         }
-        var configuration = self.patient
+        var configuration = Configuration.patient
         // What SQLite makes beside a file that is alone, only a connection that may write takes away at its end.
         configuration.readonly = !(isAlone && isWritable)
         // Where it can make nothing, it has to be told that nobody writes: whoever did would have a log there.
@@ -152,7 +130,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     /// Takes back what a killed program left half written in a file.
     private static func rollBack(_ path: String) throws {
         // SQLite does it as soon as somebody reads who may write too.
-        let queue = try DatabaseQueue(path: path, configuration: self.patient)
+        let queue = try DatabaseQueue(path: path, configuration: .patient)
         defer { try? queue.close() }
         _ = try queue.read { try $0.tableExists("audit_head") }
     }
@@ -188,8 +166,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
         try await self.wording {
-            try await self.connections.read { [files] database in
-                if let files { try database.checkPlace(files) }
+            try await self.connections.read { [written] database in
+                try written?.checkPlace(of: database)
                 return try body(SQLiteTokenTransaction(database))
             }
         }
@@ -200,8 +178,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         _ body: @escaping @Sendable (any TokenServerTransaction) throws -> Result
     ) async throws -> Result {
         try await self.wording {
-            try await self.connections.write { [files] database in
-                if let files { try database.checkPlace(files) }
+            try await self.connections.write { [written] database in
+                try written?.checkPlace(of: database)
                 return try body(SQLiteTokenTransaction(database))
             }
         }
@@ -213,19 +191,20 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
             return try await body()
         } catch let error as DatabaseError {
             throw TokenServerError(error, of: self.place)
+        } catch let error as DurableDatabase.FileMoved {
+            throw TokenServerError(error)
         }
     }
 
     func look() async throws {
-        guard let files = self.files, await !files.look() else { return }
-        throw TokenServerError(missing: files)
+        try await self.wording { try await self.written?.look() }
     }
 
     func probe(commits: Bool) async throws {
-        try await self.connections.writeWithoutTransaction { [files] database in
-            if let files { try database.checkPlace(files) }
-            try database.execute(sql: "PRAGMA busy_timeout = 2000")
-            defer { try? database.execute(sql: "PRAGMA busy_timeout = \(1000 * Self.busySeconds)") }
+        try await self.connections.writeWithoutTransaction { [written] database in
+            try written?.checkPlace(of: database)
+            try database.setPatience(milliseconds: 2000)
+            defer { try? database.setPatience() }
             try database.inTransaction(.immediate) {
                 try database.execute(sql: "UPDATE audit_head SET sequence = sequence")
                 try database.inSavepoint {
@@ -245,15 +224,8 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     }
 
     func close() throws {
-        self.files?.end()
         // What is only read has a server of its own to move records.
-        guard self.files != nil else { return try self.connections.close() }
-        // The pool closes what writes before what only reads, so SQLite would leave records beside the file, and a copy of
-        // the file would lack them. While another process reads, what can be moved is moved, and nobody is waited for.
-        try? self.connections.barrierWriteWithoutTransaction { database in
-            try database.execute(sql: "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)")
-        }
-        try self.connections.close()
+        if let written = self.written { try written.close() } else { try self.connections.close() }
     }
 }
 

@@ -4,6 +4,7 @@
 
 import Dispatch
 import FleetEngineAPI
+import FleetSQLite
 import FleetTokens
 import Foundation
 import GRDB
@@ -23,7 +24,7 @@ import Testing
             let first = try SQLiteStore(path: path)
             try await first.write { try $0.put(Vehicle.at(1, 2, name: "kept"), TestID.vehicle, of: TestID.acme) }
             // The first store is neither closed nor asked to flush: another reader of the file sees the commit.
-            let pool = try SQLiteSchema.open(path)
+            let pool = try SQLiteSchema.open(path).pool
             let name = try await pool.read { database in
                 try SQLiteReader(database: database).vehicle(TestID.vehicle, of: TestID.acme)?.name
             }
@@ -73,11 +74,11 @@ import Testing
             try move(from: folder, to: gone)
             let error = await #expect(throws: EngineError.self) { try await put("lost") }
             #expect(error?.reason == "STORE_REPLACED" && error?.code == .unavailable)
-            let moved = await #expect(throws: SQLiteSchema.FileMoved.self) { try await store.probe() }
+            let moved = await #expect(throws: DurableDatabase.FileMoved.self) { try await store.probe() }
             // As the log has it.
             let told = moved.map { "\($0)" } ?? ""
             #expect(told.contains(folder.appending(path: "engine.sqlite").path))
-            #expect(told.hasSuffix("; put that very file back, or restart the engine"))
+            #expect(told.hasSuffix("; put that very file back, or restart what uses it"))
             #expect(try await store.read { try $0.vehicle(TestID.vehicle, of: TestID.acme)?.name } == "before")
             try move(from: gone, to: folder)
             try await store.probe()
@@ -99,7 +100,7 @@ import Testing
             try await put("before")
             try FileManager.default.moveItem(at: here, to: there)
             if isReplaced { try FileManager.default.copyItem(at: there, to: here) }
-            await #expect(throws: SQLiteSchema.FileMoved.self) { try await store.probe() }
+            await #expect(throws: DurableDatabase.FileMoved.self) { try await store.probe() }
             let error = await #expect(throws: EngineError.self) { try await put("lost") }
             #expect(error?.reason == "STORE_REPLACED" && error?.code == .unavailable)
             if isReplaced { try FileManager.default.removeItem(at: here) }
@@ -146,21 +147,6 @@ import Testing
             #expect(error.reason == "STORE_NOT_WRITABLE")
             #expect(error.message.contains("\(path)-lock cannot be locked (Is a directory)"))
             #expect(!FileManager.default.fileExists(atPath: path))
-        }
-    }
-
-    @Test func `a commit waits for the disk`() async throws {
-        try await withTemporaryFolder { folder in
-            let pool = try SQLiteSchema.open(folder.appending(path: "engine.sqlite").path)
-            let settings = try await pool.writeWithoutTransaction { database in
-                (
-                    try Int.fetchOne(database, sql: "PRAGMA synchronous"),
-                    try String.fetchOne(database, sql: "PRAGMA journal_mode")
-                )
-            }
-            #expect(settings.0 == 2)
-            #expect(settings.1 == "wal")
-            try pool.close()
         }
     }
 
@@ -251,31 +237,33 @@ import Testing
     }
 
     @Test(arguments: [
-        (ResultCode.SQLITE_FULL, false, EngineError.Code.unavailable, "STORE_FULL", "has no room on its disk"),
-        (.SQLITE_IOERR_SHMSIZE, false, .unavailable, "STORE_FULL", "has no room on its disk"),
-        (.SQLITE_BUSY, false, .unavailable, "STORE_BUSY", "is kept busy by another process"),
-        (.SQLITE_BUSY_RECOVERY, false, .unavailable, "STORE_BUSY", "is kept busy by another process"),
-        (.SQLITE_READONLY, false, .unavailable, "STORE_READ_ONLY", "can only be read"),
-        (.SQLITE_READONLY_CANTINIT, true, .unavailable, "STORE_READ_ONLY", "can only be read"),
-        (.SQLITE_CANTOPEN, true, .unavailable, "STORE_READ_ONLY", "can only be read"),
-        (.SQLITE_IOERR_READ, false, .unavailable, "STORE_DISK_FAILED", "is on a disk that fails: words. Mend"),
-        (.SQLITE_CANTOPEN, false, .failedPrecondition, "STORE_NOT_WRITABLE", "cannot be opened for writing"),
-        (.SQLITE_PERM, true, .failedPrecondition, "STORE_NOT_WRITABLE", "cannot be opened for writing"),
-        (.SQLITE_NOTADB, true, .failedPrecondition, "STORE_NOT_A_DATABASE", "is not an intact SQLite database"),
-        (.SQLITE_CORRUPT, false, .failedPrecondition, "STORE_NOT_A_DATABASE", "is not an intact SQLite database"),
-        (.SQLITE_ERROR, true, .failedPrecondition, "STORE_UNUSABLE", "cannot be opened: "),
+        (ResultCode.SQLITE_FULL, EngineError.Code.unavailable, "STORE_FULL", "has no room on its disk"),
+        (.SQLITE_BUSY, .unavailable, "STORE_BUSY", "is kept busy by another process"),
+        (.SQLITE_READONLY, .unavailable, "STORE_READ_ONLY", "can only be read"),
+        (.SQLITE_IOERR_READ, .unavailable, "STORE_DISK_FAILED", "is on a disk that fails: words. Mend"),
+        (.SQLITE_CANTOPEN, .failedPrecondition, "STORE_NOT_WRITABLE", "cannot be opened for writing"),
+        (.SQLITE_NOTADB, .failedPrecondition, "STORE_NOT_A_DATABASE", "is not an intact SQLite database"),
+        (.SQLITE_ERROR, .failedPrecondition, "STORE_UNUSABLE", "cannot be opened: "),
     ])
     func `what SQLite says at the opening tells what may pass from what is to be mended`(
-        said: ResultCode, isReadOnly: Bool, code: EngineError.Code, reason: String, words: String
+        said: ResultCode, code: EngineError.Code, reason: String, words: String
     ) {
-        let cause = DatabaseError(resultCode: said, message: "words")
-        let error = SQLiteSchema.opening("/data/store", failedWith: cause) { path in
-            #expect(path == "/data/store")
-            return isReadOnly
-        }
+        let error = SQLiteSchema.opening(
+            "/data/store", failedWith: DatabaseError(resultCode: said, message: "words"))
         #expect(error.code == code)
         #expect(error.reason == reason)
         #expect(error.message.contains(" /data/store \(words)"), "\(error)")
+    }
+
+    @Test(arguments: [
+        (ResultCode.SQLITE_FULL, "STORE_FULL"), (.SQLITE_IOERR_SHMSIZE, "STORE_FULL"),
+        (.SQLITE_IOERR_WRITE, "STORE_DISK_FAILED"), (.SQLITE_READONLY, "STORE_DISK_FAILED"),
+        (.SQLITE_CANTOPEN, "STORE_DISK_FAILED"), (.SQLITE_BUSY, "STORE_COMMIT_FAILED"),
+    ])
+    func `callers are told what kept a change from being stored`(said: ResultCode, reason: String) {
+        let error = EngineError(committing: DatabaseError(resultCode: said), to: "/data/store")
+        #expect(error.code == .unavailable)
+        #expect(error.reason == reason)
     }
 
     @Test(arguments: [
@@ -297,7 +285,7 @@ import Testing
     @Test func `a store of a newer version is refused`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "engine.sqlite").path
-            let pool = try SQLiteSchema.open(path)
+            let pool = try SQLiteSchema.open(path).pool
             try await pool.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('999 from the future')") }
             try pool.close()
             let error = try #require(throws: EngineError.self) { try SQLiteStore(path: path) }
@@ -479,7 +467,7 @@ import Testing
         scan: StoreScan, table: String, index: String
     ) async throws {
         try await withTemporaryFolder { folder in
-            let pool = try SQLiteSchema.open(folder.appending(path: "engine.sqlite").path)
+            let pool = try SQLiteSchema.open(folder.appending(path: "engine.sqlite").path).pool
             let collection = try #require(StoreCollection(rawValue: table))
             let query = SQLiteQuery(scan, collection, TestID.acme)
             let plan = try await pool.read { database in
@@ -495,7 +483,7 @@ import Testing
     @Test(arguments: [GeoBox.world, GeoBox(south: -20, west: 175, north: 20, east: -175)])
     func `a box is served by the spatial index, and by the numbers it gives`(box: GeoBox) async throws {
         try await withTemporaryFolder { folder in
-            let pool = try SQLiteSchema.open(folder.appending(path: "engine.sqlite").path)
+            let pool = try SQLiteSchema.open(folder.appending(path: "engine.sqlite").path).pool
             let query = SQLiteQuery(StoreScan(isActiveOnly: true, box: box, isOrdered: false), .vehicles, TestID.acme)
             let plan = try await pool.read { database in
                 try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + query.sql, arguments: query.arguments)
@@ -509,7 +497,7 @@ import Testing
 
     @Test func `what is sorted by ids has no messages with it`() async throws {
         try await withTemporaryFolder { folder in
-            let pool = try SQLiteSchema.open(folder.appending(path: "engine.sqlite").path)
+            let pool = try SQLiteSchema.open(folder.appending(path: "engine.sqlite").path).pool
             let query = SQLiteQuery(StoreScan(box: .world), .deliveryVehicles, TestID.acme, .numbers)
             let (plan, columns) = try await pool.read { database in
                 (

@@ -4,6 +4,7 @@
 
 import FleetEngineAPI
 import FleetPostgreSQL
+import FleetSQLite
 import FleetTokens
 import Foundation
 import Logging
@@ -71,7 +72,7 @@ extension PostgreSQLStore {
 extension SQLiteStore {
     /// A store that tells nobody.
     convenience init(
-        path: String, groupLimit: Int = 512, waitingLimit: Int = 10_000, logLimit: Int64 = SQLiteSchema.logLimit
+        path: String, groupLimit: Int = 512, waitingLimit: Int = 10_000, logLimit: Int64 = DurableDatabase.logLimit
     ) throws(EngineError) {
         let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         try self.init(

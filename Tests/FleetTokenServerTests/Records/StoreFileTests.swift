@@ -310,21 +310,18 @@ import Testing
     }
 
     @Test(arguments: [
-        (ResultCode.SQLITE_CANTOPEN, true, TokenServerError.Code.storeUnreachable, "can only be read"),
-        (.SQLITE_CANTOPEN, false, .storeUnavailable, "cannot be opened"),
-        (.SQLITE_READONLY, false, .storeUnreachable, "can only be read"),
-        (.SQLITE_READONLY_DIRECTORY, true, .storeUnreachable, "can only be read"),
-        (.SQLITE_IOERR_SHMSIZE, true, .storeUnreachable, "has no room on its disk"),
-        (.SQLITE_PERM, true, .storeUnavailable, "cannot be opened"),
-        (.SQLITE_CORRUPT, true, .storeUnavailable, "is damaged"),
+        (ResultCode.SQLITE_FULL, TokenServerError.Code.storeUnreachable, "has no room on its disk"),
+        (.SQLITE_BUSY, .storeUnreachable, "is kept busy by another process"),
+        (.SQLITE_READONLY, .storeUnreachable, "can only be read"),
+        (.SQLITE_IOERR_READ, .storeUnreachable, "is on a disk that fails: words. Mend"),
+        (.SQLITE_CANTOPEN, .storeUnavailable, "cannot be opened: words. Make it"),
+        (.SQLITE_CORRUPT, .storeUnavailable, "is damaged: words. Put back"),
+        (.SQLITE_ERROR, .storeUnavailable, "cannot be used: words. Put back"),
     ])
-    func `a disk that can only be read is told as one, whatever was left beside the store`(
-        said: ResultCode, isReadOnly: Bool, code: TokenServerError.Code, words: String
+    func `what SQLite says tells what may pass from what is to be mended`(
+        said: ResultCode, code: TokenServerError.Code, words: String
     ) {
-        let error = TokenServerError(DatabaseError(resultCode: said), of: "/data/store") { path in
-            #expect(path == "/data/store")
-            return isReadOnly
-        }
+        let error = TokenServerError(DatabaseError(resultCode: said, message: "words"), of: "/data/store")
         #expect(error.code == code)
         #expect(error.message.hasPrefix("The token server's store /data/store \(words)"), "\(error)")
     }

@@ -41,7 +41,7 @@ package final class DatabaseFiles: Sendable {
     /// Takes note of the files.
     ///
     /// - Parameter path: The database's file; the database is open, and was looked at or changed.
-    package init(of path: String) {
+    init(of path: String) {
         self.path = path
         // SQLite keeps the other file beside the one that a link leads to.
         let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
@@ -58,12 +58,12 @@ package final class DatabaseFiles: Sendable {
     }
 
     /// Misses nothing any more, as whoever closes the database last removes the `-wal`.
-    package func end() { self.state.withLock { $0 = State() } }
+    func end() { self.state.withLock { $0 = State() } }
 
     /// Looks at the files, which takes some 20 microseconds, or as long as the disk does.
     ///
     /// - Returns: Whether each is the one that was there at first.
-    package func look() async -> Bool {
+    func look() async -> Bool {
         await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             // No thread of the concurrency runtime waits for a disk.
             DispatchQueue.global().async { continuation.resume(returning: self.areThere()) }
@@ -72,7 +72,7 @@ package final class DatabaseFiles: Sendable {
 
     /// Whether each was the one that was there at first when somebody looked last, or is again; may wait for the disk
     /// where it was not.
-    package var areInPlace: Bool { !self.state.withLock { $0.isMissed } || self.areThere() }
+    var areInPlace: Bool { !self.state.withLock { $0.isMissed } || self.areThere() }
 
     private func areThere() -> Bool {
         let opened = self.state.withLock { $0.opened }
