@@ -24,13 +24,21 @@ enum SQLiteSchema {
         do {
             // It tells where people are, so its owner alone may read it; SQLite's side files follow it.
             if !FileManager.default.fileExists(atPath: path) { try? PrivateFile.make(at: path) }
+            guard try SQLiteFile.look(at: path, isMended: true, self.isUsable) else { throw self.foreign(path) }
             return try DurableDatabase(
                 path, configuration: self.configuration, migrator: self.migrator, logLimit: logLimit)
+        } catch let error as EngineError {
+            throw error
         } catch is DurableDatabase.Superseded {
             throw self.tooNew(path)
         } catch {
             throw self.opening(path, failedWith: error)
         }
+    }
+
+    /// Whether a database holds a store of any version, or nothing.
+    private static func isUsable(_ database: Database) throws -> Bool {
+        try !self.migrator.appliedMigrations(database).isEmpty || self.migrator.findsNothing(in: database)
     }
 
     /// Moves what is in the `-wal` to the file and has the next commit begin it anew, once no list looks at it any more.
@@ -66,6 +74,15 @@ enum SQLiteSchema {
             try database.execute(sql: "PRAGMA cache_size = -\(self.cacheKibibytes)")
         }
         return configuration
+    }
+
+    private static func foreign(_ path: String) -> EngineError {
+        EngineError(
+            code: .failedPrecondition,
+            reason: "STORE_FOREIGN",
+            message: "The file \(path) holds what another program keeps, and is left as it is; move it away, and a new "
+                + "one is made, or name another."
+        )
     }
 
     private static func tooNew(_ path: String) -> EngineError {

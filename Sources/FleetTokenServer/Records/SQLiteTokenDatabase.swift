@@ -57,14 +57,9 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         }
         self.place = path
         do {
-            var contents = try Self.contents(of: path)
-            if contents == .halfWritten, [.changing, .making].contains(use) {
-                try Self.rollBack(path)
-                contents = try Self.contents(of: path)
-            }
-            switch (contents, use) {
+            switch (try Self.contents(of: path, isMended: [.changing, .making].contains(use)), use) {
             case (.store, .reading), (.archive, .reading), (.store, .listing):
-                let queue = try Self.reader(of: path)
+                let queue = try SQLiteFile.reader(of: path)
                 guard try queue.read(TokenServerSchema.migrator.isComplete) else {
                     throw unavailable(
                         "\(path) was written by an older version, and is not changed by being read; start its server, which "
@@ -110,37 +105,16 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
         TokenServerError(code: .storeUnavailable, message: "\(path) is no store of a token server; \(next).")
     }
 
-    /// Opens a file to read it, which a server may be writing; neither the file nor a log beside it is changed.
-    static func reader(of path: String) throws -> DatabaseQueue {
-        // SQLite looks beside the file that a link leads to.
-        let file = URL(filePath: path).absoluteURL.resolvingSymlinksInPath()
-        let real = file.path(percentEncoded: false)
-        let isAlone = !["-wal", "-journal"].contains { FileManager.default.fileExists(atPath: real + $0) }
-        let isWritable = [real, file.deletingLastPathComponent().path(percentEncoded: false)].allSatisfy {
-            FileManager.default.isWritableFile(atPath: $0)
-        }
-        var configuration = Configuration.patient
-        // What SQLite makes beside a file that is alone, only a connection that may write takes away at its end.
-        configuration.readonly = !(isAlone && isWritable)
-        // Where it can make nothing, it has to be told that nobody writes: whoever did would have a log there.
-        let place = isAlone && !isWritable ? file.absoluteString + "?immutable=1" : path
-        return try DatabaseQueue(path: place, configuration: configuration)
-    }
-
-    /// Takes back what a killed program left half written in a file.
-    private static func rollBack(_ path: String) throws {
-        // SQLite does it as soon as somebody reads who may write too.
-        let queue = try DatabaseQueue(path: path, configuration: .patient)
-        defer { try? queue.close() }
-        _ = try queue.read { try $0.tableExists("audit_head") }
-    }
-
-    /// Looks what a file holds; it is not changed.
-    static func contents(of path: String) throws -> Contents {
+    /// Looks what a file holds.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - isMended: Whether what a killed program left half written in it is rolled back; it is not changed otherwise.
+    /// - Returns: What it holds.
+    /// - Throws: An error of SQLite.
+    static func contents(of path: String, isMended: Bool = false) throws -> Contents {
         do {
-            let queue = try Self.reader(of: path)
-            defer { try? queue.close() }
-            return try queue.read { try Self.contents($0) }
+            return try SQLiteFile.look(at: path, isMended: isMended) { try Self.contents($0) }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
             return .others
         } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
@@ -151,10 +125,7 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     private static func contents(_ database: Database) throws -> Contents {
         let migrator = TokenServerSchema.migrator
         guard try database.tableExists("audit_head") else {
-            // A server that was killed before it made the first table leaves the list of steps at most, without any.
-            let others = try Int.fetchOne(
-                database, sql: "SELECT count(*) FROM sqlite_master WHERE tbl_name <> 'grdb_migrations'")
-            return try others == 0 && migrator.appliedIdentifiers(database).isEmpty ? .nothing : .others
+            return try migrator.findsNothing(in: database) ? .nothing : .others
         }
         let isArchive =
             try migrator.hasCompletedMigrations(database)

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetPostgreSQL
+import FleetSQLite
 import GRDB
 import Logging
 
@@ -112,7 +113,7 @@ extension TokenServerStore {
                     next: "Put back a backup of the store, or name the token-server.sqlite of a data folder.")
             case .store: break
             }
-            let queue = try SQLiteTokenDatabase.reader(of: path)
+            let queue = try SQLiteFile.reader(of: path)
             defer { try? queue.close() }
             return try queue.read { database in
                 let migrator = TokenServerSchema.migrator

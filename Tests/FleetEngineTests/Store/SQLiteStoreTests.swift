@@ -237,6 +237,50 @@ import Testing
     }
 
     @Test(arguments: [
+        "CREATE TABLE thing (id INTEGER)",
+        "CREATE TABLE grdb_migrations (identifier TEXT); INSERT INTO grdb_migrations VALUES ('1 of another')",
+    ])
+    func `a file in which another program keeps something is refused and left as it is`(sql: String) async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder.appending(path: "other.sqlite")
+            let other = try DatabaseQueue(path: file.path)
+            try await other.writeWithoutTransaction { try $0.execute(sql: sql) }
+            try other.close()
+            let before = try Data(contentsOf: file)
+            let error = try #require(throws: EngineError.self) { try SQLiteStore(path: file.path) }
+            #expect(error.code == .failedPrecondition && error.reason == "STORE_FOREIGN")
+            #expect(error.message.contains("\(file.path) holds what another program keeps"))
+            #expect(try Data(contentsOf: file) == before)
+        }
+    }
+
+    @Test func `an engine that was killed before it made its tables makes them when it starts again`() async throws {
+        try await withTemporaryFolder { folder in
+            for (name, sql) in [
+                ("empty", ""), ("steps", "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)"),
+            ] {
+                let path = folder.appending(path: name).path
+                let begun = try DatabaseQueue(path: path)
+                try await begun.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL; \(sql)") }
+                try begun.close()
+                let store = try SQLiteStore(path: path)
+                try await store.write { try $0.put(Trip(), TestID.trip, of: TestID.acme) }
+                try await store.close()
+            }
+        }
+    }
+
+    @Test func `a link that leads nowhere is no store`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "link.sqlite").path
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "gone.sqlite")
+            let error = try #require(throws: EngineError.self) { try SQLiteStore(path: path) }
+            #expect(error.reason == "STORE_NOT_WRITABLE")
+            #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "gone.sqlite").path))
+        }
+    }
+
+    @Test(arguments: [
         (ResultCode.SQLITE_FULL, EngineError.Code.unavailable, "STORE_FULL", "has no room on its disk"),
         (.SQLITE_BUSY, .unavailable, "STORE_BUSY", "is kept busy by another process"),
         (.SQLITE_READONLY, .unavailable, "STORE_READ_ONLY", "can only be read"),
