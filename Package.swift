@@ -406,7 +406,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FleetSQLiteTests",
-            dependencies: ["FleetSQLite", server("GRDB", "GRDB.swift")],
+            dependencies: ["FleetSQLite", "FleetTokens", server("GRDB", "GRDB.swift")],
             swiftSettings: settings
         ),
         .testTarget(

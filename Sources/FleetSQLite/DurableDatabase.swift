@@ -46,12 +46,25 @@ package struct DurableDatabase: Sendable {
             try database.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(logLimit)")
         }
         if try !pool.read(migrator.isComplete) {
-            try migrator.migrate(pool)
+            try Self.migrate(pool, by: migrator)
             // Tables belong in the file itself, whatever becomes of what is beside it; nobody is waited for.
             try? pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(PASSIVE)") }
         }
         self.pool = pool
         self.files = DatabaseFiles(of: path)
+    }
+
+    /// Brings the tables up to date, beside other processes that may do so too.
+    private static func migrate(_ pool: DatabasePool, by migrator: DatabaseMigrator) throws {
+        while true {
+            let before = try pool.read(migrator.appliedIdentifiers)
+            do {
+                return try migrator.migrate(pool)
+            } catch {
+                // A step that another process has made meanwhile fails here, and the next may be due.
+                guard try pool.read(migrator.appliedIdentifiers) != before else { throw error }
+            }
+        }
     }
 
     /// Closes the file, with everything in it as far as no other process is reading it.

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 import Foundation
 import GRDB
 import Testing
@@ -92,6 +93,29 @@ import Testing
         for _ in 0..<2 { try Self.keep(10, in: store) }
         #expect(store.files.logBytes <= limit)
         try reader.close()
+        try store.close()
+    }
+
+    @Test(arguments: [1, 2])
+    func `processes that start together bring the tables up to date together`(step: Int) throws {
+        let place = try Place()
+        let begun = Locked(0)
+        var configuration = Configuration.patient
+        configuration.prepareDatabase { database in
+            database.trace { event in
+                // Looked which steps are due, and has not begun this one.
+                guard "\(event)" == "BEGIN IMMEDIATE TRANSACTION",
+                    begun.withLock({ begun in
+                        begun += 1
+                        return begun == step
+                    })
+                else { return }
+                #expect(throws: Never.self) { try place.open().close() }
+            }
+        }
+        let store = try DurableDatabase(place.file, configuration: configuration, migrator: Place.migrator)
+        #expect(begun.withLock { $0 } >= step)
+        try Self.keep(10, in: store)
         try store.close()
     }
 
