@@ -100,7 +100,7 @@ public struct EngineGRPCServer: Service {
         config.connection.keepalive.clientBehavior.allowWithoutCalls = true
         config.http2.maxConcurrentStreams = Self.maximumCallsOfConnection
         config.compression.enabledAlgorithms = .all
-        // The one for all methods; CallArrivalLimit holds each to its own.
+        // The one for all methods; ArrivingRequest holds each to its own.
         config.rpc.maxRequestPayloadSize = EngineRoutes.maximumBatchBytes
         config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { stream in
             stream.eventLoop.makeCompletedFuture {

@@ -10,7 +10,7 @@ import GRPCCore
 /// These are read to the end, so that what they were for can be told; any more are refused by their metadata alone, and
 /// so are batches of tasks, which may be far longer than other requests. One whose message cannot be read is refused for
 /// its token, too, which comes before what it says, and a known caller's in words of the engine. Calls that need no token
-/// are bounded by ``CallArrivalLimit``.
+/// are bounded by ``ArrivingRequest``.
 struct StrangerLimit: ServerInterceptor {
     /// How many calls without a good token are read at once.
     static let maximumCalls = 32
