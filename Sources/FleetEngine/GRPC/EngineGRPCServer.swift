@@ -103,12 +103,7 @@ public struct EngineGRPCServer: Service {
         // The one for all methods; ArrivingRequest holds each to its own.
         config.rpc.maxRequestPayloadSize = EngineRoutes.maximumBatchBytes
         config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { stream in
-            stream.eventLoop.makeCompletedFuture {
-                let arrival = CallArrivalLimit(limits.request)
-                try stream.pipeline.syncOperations.addHandlers(
-                    UnreadCallLimit(limits.request), arrival, position: .first)
-                try stream.parent?.pipeline.syncOperations.handler(type: CallDrain.self).began(stream)
-            }
+            stream.eventLoop.makeCompletedFuture { try GRPCHandlers(limits: limits).add(toCall: stream) }
         }
         return config
     }

@@ -42,30 +42,14 @@ struct GRPCListener: HTTP2ServerTransport.ListenerFactory {
             }
             .bind(host: self.host, port: self.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let pipeline = channel.pipeline.syncOperations
                     if let contexts {
-                        try pipeline.addHandler(NIOSSLServerHandler(context: contexts.value))
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: contexts.value))
                     }
-                    // A client that says nothing is not waited for long when the server ends.
-                    try pipeline.addHandlers(
-                        AnswerTimeLimit(unread: self.limits.request, drain: self.limits.drainOfGRPC), CallDrain())
-                    // What TLS needs to begin counts, too.
-                    try pipeline.addHandler(
-                        HTTP2ReadTimeLimit(
-                            frame: self.limits.request, silence: self.limits.silenceOfGRPC + self.limits.answerOfGRPC))
+                    try GRPCHandlers(limits: self.limits).add(toConnection: channel)
                 }.flatMap {
                     connectionConfigurator.configure(
                         channel: channel, tls: contexts == nil ? .none : .configured(requireALPN: true))
                 }
             }
     }
-}
-
-extension ConnectionLimits {
-    /// How long the other end of a connection of gRPC may say nothing before it is asked whether it is there.
-    var silenceOfGRPC: Duration { min(.seconds(60), self.idle) }
-    /// How long calls that are under way may take when the server ends.
-    var drainOfGRPC: Duration { min(.seconds(10), self.drain) }
-    /// How long it may take to answer that.
-    var answerOfGRPC: Duration { min(.seconds(20), self.request) }
 }

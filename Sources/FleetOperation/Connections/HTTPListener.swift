@@ -7,6 +7,7 @@ import HummingbirdCore
 import HummingbirdHTTP2
 package import Logging
 import NIOCore
+import NIOHTTPTypes
 
 /// One port of a service for HTTP: HTTP/1.1, and over TLS HTTP/2 too, as the client chooses.
 package struct HTTPListener: Sendable {
@@ -80,9 +81,9 @@ package struct HTTPListener: Sendable {
     private static func handlers(
         _ limits: ConnectionLimits, _ pending: PendingRequestLimit.Rule?
     ) -> [any RemovableChannelHandler] {
-        let answers = AnswerTimeLimit(unread: limits.request, drain: limits.drain)
         var handlers: [any RemovableChannelHandler] = [
-            ComparableHeads(), answers, WholeAnswers(answers), RequestTimeLimit(limits.request), ContinueAnswer(),
+            ComparableHeads(), UnreadLimit<HTTPResponsePart>(limits.request), DrainLimit(limits.drain), AnswerParts(),
+            WholeAnswers(), RequestTimeLimit(limits.request), ContinueAnswer(),
         ]
         if let pending { handlers.append(PendingRequestLimit(pending)) }
         return handlers
