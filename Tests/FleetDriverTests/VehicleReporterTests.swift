@@ -208,7 +208,32 @@ import Testing
                 return index == 0 ? .status(401) : .ok
             }, recorder: recorder)
         _ = try await world.report(1)
-        #expect(world.engine.requests.map(\.timeout) == [.seconds(8), .seconds(3)])
+        #expect(world.engine.requests.map(\.timeout) == [.milliseconds(7800), .milliseconds(2800)])
+    }
+
+    @Test(arguments: [401, 429]) func `a refusal whose body does not come in time counts as one`(
+        status: Int
+    ) async throws {
+        let recorder = SleepRecorder()
+        let clock = recorder.clock
+        let world = try ReporterWorld(
+            engine: StubTransport { request, index in
+                guard index == 0 else { return .ok }
+                // The head has come, and the transport waits for the body for as long as it may.
+                try await clock.sleep(until: clock.now.advanced(by: request.timeout), tolerance: nil)
+                return .response(HTTPTransportResponse(status: status, headers: [("Retry-After", "30")]))
+            }, recorder: recorder)
+        async let report = world.report(1)
+        await world.engine.waitForRequests(1)
+        // The transport's and the call's own.
+        await clock.waitForSleepers(2)
+        clock.advance(by: try #require(world.engine.requests.first).timeout)
+        let failure = try await report.failure
+        if status == 401 {
+            #expect(failure == nil && world.tokens.invalidated.count == 1 && world.engine.requests.count == 2)
+        } else {
+            #expect(failure?.httpStatus == 429 && failure?.retryAfter == .seconds(30))
+        }
     }
 
     @Test func `a report for which there was no token does not make the one before it new`() async throws {

@@ -702,7 +702,7 @@ import Testing
         let reporter = world.reporter
         let report = Task { await reporter.reportNow() }
         await world.engine.waitForRequests(1)
-        #expect(world.engine.requests.first?.timeout == .seconds(limit))
+        #expect(world.engine.requests.first?.timeout == .seconds(limit) - .milliseconds(200))
         await world.clock.waitForSleepers(1)
         world.clock.advance(by: .seconds(limit) - .milliseconds(1))
         world.clock.advance(by: .milliseconds(1))

@@ -163,7 +163,7 @@ package struct AuthorizedCall: Sendable {
                 url: try self.endpoint.url(request.segments, query: request.query),
                 headers: headers,
                 body: request.body,
-                timeout: self.time.now.duration(to: deadline)
+                timeout: HTTPTransportRequest.timeout(within: self.time.now.duration(to: deadline))
             )
             let response = try await self.within(deadline, .connection) { [transport] in
                 try await transport.send(message)

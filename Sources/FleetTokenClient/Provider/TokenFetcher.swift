@@ -30,7 +30,7 @@ struct TokenFetcher: Sendable {
             var request = try await self.request(for: subject, step: step)
             step(.server)
             let start = self.time.now
-            request.timeout = Self.timeout(within: start.duration(to: deadline))
+            request.timeout = HTTPTransportRequest.timeout(within: start.duration(to: deadline))
             let response = try await self.send(request)
             clockError = DeviceClockError(
                 comparing: response, receivedAt: self.deviceClock.date, roundTrip: start.duration(to: self.time.now))
@@ -39,15 +39,6 @@ struct TokenFetcher: Sendable {
         } catch {
             return Outcome(grant: .failure(error), clockError: clockError)
         }
-    }
-
-    /// What a request gets of the time that is left, in whole milliseconds.
-    ///
-    /// It ends first, as only the transport knows whether the head of a refusal has come, which tells enough.
-    private static func timeout(within left: Duration) -> Duration {
-        let allowed = left - min(.milliseconds(200), left / 10)
-        // Not zero, which HTTP clients may take for no limit.
-        return .milliseconds(max(1, Int64(allowed / .milliseconds(1))))
     }
 
     private func request(
