@@ -47,7 +47,7 @@ struct EnginePolling: Sendable {
     /// - Returns: The answer.
     /// - Throws: `CancellationError` when the calling task was cancelled.
     func ask(_ request: EngineRequest, lastToken: LastToken) async throws -> EngineAnswer {
-        try await self.call.send(request, lastToken: lastToken, limit: self.configuration.timeLimit)
+        try await self.call.send(lastToken: lastToken, limit: self.configuration.timeLimit) { request }
     }
 
     /// Asks until it is over, never two questions at once.

@@ -47,16 +47,17 @@ struct DeliveryCalls: Sendable {
 
     /// Updates or reads the vehicle with its own token.
     func send(_ request: EngineRequest, lastToken: LastToken, limit: Duration) async throws -> EngineAnswer {
-        try await self.call(for: self.own).send(request, lastToken: lastToken, limit: limit)
+        try await self.call(for: self.own).send(lastToken: lastToken, limit: limit) { request }
             .checked(as: "a delivery vehicle")
     }
 
-    /// Changes the stops with a token that names a task besides, or else with the vehicle's own.
+    /// Changes the stops with a token that names a task besides, or else with the vehicle's own; the list is made when the
+    /// token is there.
     func sendStops(
-        _ stops: [VehicleStop], for task: TaskID?, lastToken: LastToken, limit: Duration, onSending: () -> Void
+        for task: TaskID?, lastToken: LastToken, limit: Duration, _ stops: () throws -> [VehicleStop]
     ) async throws -> EngineAnswer {
         try await self.call(for: .deliveryDriver(self.vehicle, task: task), or: self.own)
-            .send(self.stops(stops), lastToken: lastToken, limit: limit, onSending: onSending)
+            .send(lastToken: lastToken, limit: limit) { self.stops(try stops()) }
             .checked(as: "a delivery vehicle")
     }
 
@@ -65,7 +66,10 @@ struct DeliveryCalls: Sendable {
         _ report: TaskOutcomeReport, lastToken: LastToken, limit: Duration, onSending: () -> Void
     ) async throws -> EngineAnswer {
         try await self.call(for: .deliveryDriver(self.vehicle, task: report.task))
-            .send(report.request(provider: self.provider), lastToken: lastToken, limit: limit, onSending: onSending)
+            .send(lastToken: lastToken, limit: limit) {
+                onSending()
+                return report.request(provider: self.provider)
+            }
             .checked(as: "a task")
     }
 

@@ -20,7 +20,7 @@ extension DeliveryVehicleReporter: LocationReporting {
         do {
             switch report {
             case .locations(let batch): return try await self.send(batch)
-            case .reading: return try await self.readStops().failure
+            case .reading: return try await self.readStops(limit: self.limit).failure
             case .stops(let number): return try await self.sendStops(upTo: number)
             case .outcome(let number): return try await self.sendOutcome(number)
             }
@@ -31,19 +31,19 @@ extension DeliveryVehicleReporter: LocationReporting {
     }
 
     private func send(_ batch: FixBuffer.Batch) async throws -> EngineFailure? {
-        let answer = try await self.call(self.calls.locations(batch, self.configuration.sensor))
+        let answer = try await self.call(self.calls.locations(batch, self.configuration.sensor), limit: self.limit)
         self.plan.finish(batch, answer.failure)
         self.tell(.locations(newest: batch.last, pastCount: batch.past.count), answer.failure, answer.tokenWait)
         return answer.failure
     }
 
-    private func readStops() async throws -> (failure: EngineFailure?, tokenWait: Duration) {
-        let answer = try await self.call(self.calls.reading)
+    private func readStops(limit: Duration) async throws -> (failure: EngineFailure?, tokenWait: Duration) {
+        let answer = try await self.call(self.calls.reading, limit: limit)
         return (self.learnStops(from: answer), answer.tokenWait)
     }
 
-    private func call(_ request: EngineRequest) async throws -> EngineAnswer {
-        let answer = try await self.calls.send(request, lastToken: self.lastToken, limit: self.limit)
+    private func call(_ request: EngineRequest, limit: Duration) async throws -> EngineAnswer {
+        let answer = try await self.calls.send(request, lastToken: self.lastToken, limit: limit)
         self.lastToken.take(answer)
         return answer
     }
@@ -51,23 +51,46 @@ extension DeliveryVehicleReporter: LocationReporting {
     /// Reads the list, changes it and sends it back, because it is replaced as a whole and a dispatcher may have changed it.
     private func sendStops(upTo number: Int) async throws -> EngineFailure? {
         let deadline = self.pace.time.now.advanced(by: self.limit)
-        let changes = self.plan.stopChanges.changes(upTo: number)
-        guard !changes.isEmpty else { return nil }
+        var isRead = false
         var waited = Duration.zero
-        if !changes.contains(where: \.change.replacesAll) {
-            let read = try await self.readStops()
-            waited = read.tokenWait
-            if let failure = read.failure { return self.finishStops([], upTo: number, failure, waited) }
+        while !self.plan.stopChanges.changes(upTo: number).isEmpty {
+            if !isRead, !self.replacesAllStops(upTo: number) {
+                let read = try await self.readStops(limit: self.pace.time.now.duration(to: deadline))
+                waited += read.tokenWait
+                if let failure = read.failure { return self.finishStops([], upTo: number, failure, waited) }
+                isRead = true
+            }
+            try Task.checkCancellation()
+            guard let (planned, task) = self.plan.applyStopChanges(upTo: number) else { return nil }
+            var stops = planned
+            do {
+                let answer = try await self.calls.sendStops(
+                    for: task, lastToken: self.lastTaskToken, limit: self.pace.time.now.duration(to: deadline)
+                ) {
+                    stops = try self.takeStops(upTo: number, for: task, isRead: isRead)
+                    return stops
+                }
+                self.lastTaskToken.take(answer)
+                return self.finishStops(stops, upTo: number, self.learnStops(from: answer), waited + answer.tokenWait)
+            } catch is StopsToMakeAnew {}
         }
-        try Task.checkCancellation()
-        guard let (stops, task) = self.plan.applyStopChanges(upTo: number) else { return nil }
-        let answer = try await self.calls.sendStops(
-            stops, for: task, lastToken: self.lastTaskToken, limit: self.pace.time.now.duration(to: deadline)
-        ) {
-            self.plan.stopChanges.noteSending { $0 <= number }
-        }
-        self.lastTaskToken.take(answer)
-        return self.finishStops(stops, upTo: number, self.learnStops(from: answer), waited + answer.tokenWait)
+        return nil
+    }
+
+    /// The list to send now; changes may have been taken off while the token for a task was fetched.
+    ///
+    /// - Throws: ``StopsToMakeAnew`` where what is left is nothing, or about another task, or needs the list to be read.
+    private func takeStops(upTo number: Int, for task: TaskID?, isRead: Bool) throws(StopsToMakeAnew) -> [VehicleStop] {
+        guard isRead || self.replacesAllStops(upTo: number),
+            let (stops, ownTask) = self.plan.applyStopChanges(upTo: number), ownTask == task
+        else { throw StopsToMakeAnew() }
+        self.plan.stopChanges.noteSending { $0 <= number }
+        return stops
+    }
+
+    /// Whether the stops before the changes up to a number play no part.
+    private func replacesAllStops(upTo number: Int) -> Bool {
+        self.plan.stopChanges.changes(upTo: number).contains(where: \.change.replacesAll)
     }
 
     private func sendOutcome(_ number: Int) async throws -> EngineFailure? {
@@ -119,6 +142,9 @@ extension DeliveryVehicleReporter: LocationReporting {
         )
     }
 }
+
+/// Says that the changes to be sent are others than those that a token was fetched for.
+private struct StopsToMakeAnew: Error {}
 
 extension EngineAnswer {
     fileprivate var failure: EngineFailure? {

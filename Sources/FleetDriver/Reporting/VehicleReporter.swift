@@ -184,10 +184,13 @@ extension VehicleReporter: LocationReporting {
         // Throws when the task is cancelled only; the fixes stay unsent then.
         guard
             let answer = try? await self.call.send(
-                report.request(provider: self.provider, vehicle: self.vehicle, sensor: self.configuration.sensor),
                 lastToken: self.lastToken,
                 limit: self.configuration.effectiveTimeLimit,
-                onSending: { self.plan.noteSending(report) }
+                {
+                    self.plan.noteSending(report)
+                    return report.request(
+                        provider: self.provider, vehicle: self.vehicle, sensor: self.configuration.sensor)
+                }
             ).checked(as: "a vehicle")
         else { return CancellationError() }
 

@@ -46,22 +46,20 @@ package struct AuthorizedCall: Sendable {
     /// Sends a request.
     ///
     /// - Parameters:
-    ///   - request: What to send.
     ///   - lastToken: The token of the call before, which tells a 403 after a token change from any other; it takes the
     ///     answer in.
     ///   - limit: How long everything may take, tokens and the second attempt included; a year at most.
-    ///   - onSending: Called right before a request goes out, from where on nobody knows what the engine has got; a call that
-    ///     ends without it has sent nothing.
+    ///   - request: Makes what is sent right before it goes out, when the token is there; called again for the second
+    ///     attempt. From then on nobody knows what the engine has got; a call that ends without it has sent nothing.
     /// - Returns: How it went.
-    /// - Throws: `CancellationError` when the calling task was cancelled, and nothing else.
+    /// - Throws: `CancellationError` when the calling task was cancelled, or what `request` throws, and nothing else.
     package func send(
-        _ request: EngineRequest,
         lastToken: LastToken,
         limit: Duration,
-        onSending: () -> Void = {}
+        _ request: () throws -> EngineRequest
     ) async throws -> EngineAnswer {
         let deadline = self.time.now.advanced(by: limit.waitable)
-        let (first, asked) = try await self.attempt(request, until: deadline, onSending: onSending)
+        let (first, asked) = try await self.attempt(request, until: deadline)
         guard case .failure(let failure) = first.result, let refused = first.token,
             failure.httpStatus == 401
                 || (failure.httpStatus == 403 && lastToken.mayRenew(refused, for: self.subject))
@@ -69,7 +67,7 @@ package struct AuthorizedCall: Sendable {
 
         let renewed: TokenSubject? = failure.httpStatus == 403 ? self.subject : nil
         self.tokens.invalidate(refused, for: asked)
-        var (second, _) = try await self.attempt(request, until: deadline, unless: refused, onSending: onSending)
+        var (second, _) = try await self.attempt(request, until: deadline, unless: refused)
         second.tokenWait += first.tokenWait
         second.renewed = renewed
         // Without a second attempt, the engine's refusal says more than the lack of another token.
@@ -83,10 +81,9 @@ package struct AuthorizedCall: Sendable {
 
     /// Sends the request once, and says whose token was asked for.
     private func attempt(
-        _ request: EngineRequest,
+        _ request: () throws -> EngineRequest,
         until deadline: MonotonicInstant,
-        unless refused: FleetToken? = nil,
-        onSending: () -> Void
+        unless refused: FleetToken? = nil
     ) async throws -> (EngineAnswer, asked: TokenSubject) {
         let start = self.time.now
         var asked = self.subject
@@ -103,8 +100,7 @@ package struct AuthorizedCall: Sendable {
         case .failure(let failure):
             return (EngineAnswer(result: .failure(failure), token: nil, tokenWait: tokenWait), asked)
         case .success(let token):
-            onSending()
-            let result = await self.exchange(request, token, until: deadline)
+            let result = await self.exchange(try request(), token, until: deadline)
             try Task.checkCancellation()
             return (EngineAnswer(result: result, token: token, tokenWait: tokenWait), asked)
         }
