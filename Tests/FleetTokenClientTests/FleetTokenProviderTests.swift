@@ -172,6 +172,7 @@ import Testing
     @Test(arguments: [
         (status: 401, retryAfter: Int64?.none, code: TokenClientError.Code.refused),
         (status: 503, retryAfter: 120, code: .unreachable),
+        (status: 504, retryAfter: 120, code: .timedOut),
     ]) func `a refusal whose body does not come in time counts, also after slow credentials`(
         status: Int, retryAfter: Int64?, code: TokenClientError.Code
     ) async throws {

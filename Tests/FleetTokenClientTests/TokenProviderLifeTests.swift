@@ -265,6 +265,34 @@ import Testing
         #expect(server.requests.count == (hanging == "server" ? 1 : 0))
     }
 
+    @Test(
+        arguments: [
+            (nil, nil, "The token server did not answer within 8.0 seconds."),
+            (
+                6.0, nil,
+                "The token server did not answer within the 2.0 seconds left of 8.0 seconds, of which the app's credentials "
+                    + "closure took 6.0 seconds."
+            ),
+            (nil, 5.0, "The transport says why."),
+        ] as [(Double?, Double?, String)])
+    func `a transport's end of time is told with what left it no time, and one before that in its own words`(
+        slow: Double?, early: Double?, message: String
+    ) async throws {
+        let phone = self.phone
+        let server = StubTransport { request, _ in
+            phone.advance(by: early.map { .seconds($0) } ?? request.timeout)
+            throw TokenClientError(code: .timedOut, message: "The transport says why.")
+        }
+        let provider = try FleetTokenProvider(
+            endpoint: self.endpoint, transport: server, clock: phone.clock, deviceClock: phone.deviceClock
+        ) {
+            phone.advance(by: .seconds(slow ?? 0))
+            return []
+        }
+        let error = await #expect(throws: TokenClientError.self) { try await provider.token(for: self.subject) }
+        #expect(error?.code == .timedOut && error?.message == message)
+    }
+
     // MARK: Proofs
 
     @Test func `a proof covers the request and a nonce of its own, after the credentials`() async throws {

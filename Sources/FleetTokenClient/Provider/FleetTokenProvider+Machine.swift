@@ -140,6 +140,11 @@ extension FleetTokenProvider {
         }
     }
 
+    /// Ends a fetch whose step did not answer in time, and says how the time was spent.
+    private func giveUp(_ flight: TokenCacheMachine.FlightID, _ progress: Progress) {
+        self.apply(.deadlinePassed(flight, awaiting: progress.step, after: progress.taken))
+    }
+
     // Unstructured on purpose: no caller's cancellation may reach the fetch. The last wake-up ends what a transport that
     // ignores its timeout would leave hanging.
     private func start(
@@ -157,6 +162,8 @@ extension FleetTokenProvider {
             if let clockError = outcome.clockError { self.note(clockError) }
             switch outcome.grant {
             case .success(let grant): self.apply(.fetched(flight, grant))
+            // The transport ends before the deadline, and knows nothing of what came before it.
+            case .failure where outcome.isTimeUp: self.giveUp(flight, progress.withLock { $0 })
             case .failure(let error): self.apply(.failed(flight, error))
             }
         }
@@ -164,8 +171,7 @@ extension FleetTokenProvider {
             guard (try? await self.time.sleep(until: patienceEnds)) != nil else { return }
             self.apply(.patienceEnded(flight))
             guard (try? await self.time.sleep(until: deadline)) != nil else { return }
-            let reached = progress.withLock { $0 }
-            self.apply(.deadlinePassed(flight, awaiting: reached.step, after: reached.taken))
+            self.giveUp(flight, progress.withLock { $0 })
         }
         return [fetch, wakeUps]
     }

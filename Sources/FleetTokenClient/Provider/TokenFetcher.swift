@@ -12,6 +12,8 @@ struct TokenFetcher: Sendable {
         let grant: Result<TokenGrant, TokenClientError>
         /// What the answer told about the phone's clock, also when it brought no token.
         let clockError: DeviceClockError?
+        /// Whether the request had all of its time and the server did not answer.
+        var isTimeUp = false
     }
 
     let endpoint: TokenEndpoint
@@ -26,18 +28,23 @@ struct TokenFetcher: Sendable {
         _ subject: TokenSubject, until deadline: MonotonicInstant, step: (TokenCacheMachine.FetchStep) -> Void
     ) async -> Outcome {
         var clockError: DeviceClockError?
+        var end: MonotonicInstant?
         do throws(TokenClientError) {
             var request = try await self.request(for: subject, step: step)
             step(.server)
             let start = self.time.now
             request.timeout = HTTPTransportRequest.timeout(within: start.duration(to: deadline))
+            end = start.advanced(by: request.timeout)
             let response = try await self.send(request)
             clockError = DeviceClockError(
                 comparing: response, receivedAt: self.deviceClock.date, roundTrip: start.duration(to: self.time.now))
             return Outcome(
                 grant: .success(try self.endpoint.grant(from: response, for: subject)), clockError: clockError)
         } catch {
-            return Outcome(grant: .failure(error), clockError: clockError)
+            // A server that answers may say with its status that its own time was up.
+            let isUnanswered = error.code == .timedOut && error.httpStatus == nil
+            let isTimeUp = isUnanswered && end.map { $0 <= self.time.now } == true
+            return Outcome(grant: .failure(error), clockError: clockError, isTimeUp: isTimeUp)
         }
     }
 
