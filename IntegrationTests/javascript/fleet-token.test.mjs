@@ -230,6 +230,27 @@ for (const [whose, headers] of [["its own", {}], ["one that the server asked for
   });
 }
 
+test("when a fetch fails that was under way when the app knew better, the pauses begin anew", async () => {
+  const { clock, server, tokens } = world();
+  server.plan = () => new Response("", { status: 503 });
+  for (let failures = 1; failures < 8; failures += 1) {
+    await assert.rejects(tokens.token(trip));
+    await clock.advance(60);
+  }
+  let open;
+  server.gate = new Promise((resolve) => { open = resolve; });
+  const waiting = tokens.token(trip);
+  await settle();
+  tokens.retryNow();
+  open();
+  await assert.rejects(waiting);
+  server.plan = () => server.grant();
+  await clock.advance(0.49);
+  await assert.rejects(tokens.token(trip));
+  await clock.advance(0.01);
+  assert.equal((await tokens.token(trip)).expiresInSeconds, 3300);
+});
+
 test("an app that knows better loses no token, and disturbs no fetch", async () => {
   const { clock, server, tokens } = world();
   let open;

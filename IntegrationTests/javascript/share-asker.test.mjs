@@ -253,6 +253,23 @@ test("a page that has no token asks for one when the network is back", async (co
   assert.equal(requests(), 6);
 });
 
+test("a page that was asking for a token when the network came back soon asks again", async (context) => {
+  let mint = () => { throw new TypeError("Failed to fetch"); };
+  const { shown, pass, reconnect, requests } = page(context, () => mint());
+  for (const seconds of [10, 20, 40, 60]) await pass(seconds);
+  let fail;
+  mint = () => new Promise((_, reject) => { fail = reject; });
+  await pass(60);
+  assert.equal(requests(), 6);
+  reconnect();
+  mint = grant;
+  fail(new TypeError("Failed to fetch"));
+  await pass(9);
+  assert.equal(shown.answer, undefined);
+  await pass(1);
+  assert.equal(shown.answer?.status, 200);
+});
+
 test("a page that has no token waits as long as the token server asked for, also when the network is back", async (context) => {
   let isAway = true;
   const { shown, pass, reconnect, requests } = page(

@@ -307,6 +307,20 @@ import Testing
         #expect(bench.token(of: next) == token)
     }
 
+    @Test func `when a fetch fails that was under way when the app knew better, the pauses begin anew`() throws {
+        var bench = try MachineBench(seed: 7)
+        bench.request()
+        for _ in 1...8 {
+            bench.fail()
+            _ = bench.waitForNextFetch()
+        }
+        bench.feed(.pausesLifted)
+        bench.fail()
+        #expect(try #require(bench.machine.entries[bench.subject]).backOff?.failures == 1)
+        let pause = bench.waitForNextFetch()
+        #expect(pause <= .seconds(1))
+    }
+
     @Test func `an app that knows better loses no token, and disturbs no fetch`() throws {
         var bench = try MachineBench()
         let waiting = bench.request()

@@ -169,13 +169,15 @@ extension TokenCacheMachine {
 extension TokenCacheMachine {
     /// Lets the next call fetch at once, except after refusals by the service; a failure then is followed by a pause that
     /// goes on growing.
+    ///
+    /// A fetch under way may fail for what was so before, so that the pauses begin anew with its failure.
     mutating func liftPauses(at now: MonotonicInstant) {
         for (subject, entry) in self.entries {
-            guard let backOff = entry.backOff, now < backOff.retryAt, backOff.error.code != .excessiveRefresh else {
-                continue
-            }
+            guard let backOff = entry.backOff else { continue }
+            let isHeld = backOff.error.code == .excessiveRefresh
             self.entries[subject]?.backOff = TokenCacheEntry.BackOff(
-                failures: backOff.failures, retryAt: now, error: backOff.error)
+                failures: entry.flight == nil ? backOff.failures : 0,
+                retryAt: isHeld ? backOff.retryAt : min(now, backOff.retryAt), error: backOff.error)
         }
     }
 }

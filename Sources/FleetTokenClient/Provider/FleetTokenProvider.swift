@@ -158,7 +158,8 @@ public final class FleetTokenProvider: TokenProvider {
     /// `NWPathMonitor` tells. Otherwise a pause lasts up to a minute (``TokenCacheConfiguration/backOffCap``), or as long
     /// as the server asked for (``TokenCacheConfiguration/retryAfterLimit``), which ends too: so do not call it after each
     /// error. Tokens in hand are kept, a fetch under way goes on, and nothing is fetched before somebody asks. When the
-    /// next fetch fails, the pauses go on growing. The pause with `excessiveRefresh` holds.
+    /// next fetch fails, the pauses go on growing; when one under way does, they begin anew. The pause with
+    /// `excessiveRefresh` holds.
     public func retryNow() {
         self.apply(.pausesLifted)
     }

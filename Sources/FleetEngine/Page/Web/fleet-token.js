@@ -152,11 +152,14 @@ export class FleetTokens {
    *
    * For what this cannot know: that the user has signed in again, or that the network is back. A wait that the server asked
    * for ends too, so do not call it after each error. Tokens in hand are kept, a fetch under way goes on, and nothing is
-   * fetched before somebody asks. When the next fetch fails, the pauses go on growing. The one with `tooManyRefusals` holds.
+   * fetched before somebody asks. When the next fetch fails, the pauses go on growing; when one under way does, they begin
+   * anew. The one with `tooManyRefusals` holds.
    */
   retryNow() {
     const now = this.#now();
     for (const entry of this.#entries.values()) {
+      // It may fail for what was so before.
+      if (entry.flight) entry.failures = 0;
       if (this.#isBackingOff(entry, now) && entry.failure.code !== "tooManyRefusals") entry.retryAt = now.monotonic;
     }
   }
