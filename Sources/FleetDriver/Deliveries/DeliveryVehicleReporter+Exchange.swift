@@ -48,9 +48,23 @@ extension DeliveryVehicleReporter: LocationReporting {
         return answer
     }
 
-    /// Reads the list, changes it and sends it back, because it is replaced as a whole and a dispatcher may have changed it.
+    /// Sends the changes up to a number in one request, and where the engine refuses that for good, each in its turn: so a
+    /// change is taken off the list for no other refusal than its own.
     private func sendStops(upTo number: Int) async throws -> EngineFailure? {
         let deadline = self.pace.time.now.advanced(by: self.limit)
+        let numbers = self.plan.stopChanges.changes(upTo: number).map(\.number)
+        var failure = try await self.sendStops(upTo: number, until: deadline)
+        guard failure?.isFinal == true else { return failure }
+        for next in numbers where self.plan.stopChanges.isPending(next) {
+            failure = try await self.sendStops(upTo: next, until: deadline)
+            // Those before it must be out of the way first.
+            if let failure, !failure.isFinal { return failure }
+        }
+        return failure
+    }
+
+    /// Reads the list, changes it and sends it back, because it is replaced as a whole and a dispatcher may have changed it.
+    private func sendStops(upTo number: Int, until deadline: MonotonicInstant) async throws -> EngineFailure? {
         var isRead = false
         var waited = Duration.zero
         while !self.plan.stopChanges.changes(upTo: number).isEmpty {
@@ -63,15 +77,18 @@ extension DeliveryVehicleReporter: LocationReporting {
             try Task.checkCancellation()
             guard let (planned, task) = self.plan.applyStopChanges(upTo: number) else { return nil }
             var stops = planned
+            var isAlone = true
             do {
                 let answer = try await self.calls.sendStops(
                     for: task, lastToken: self.lastTaskToken, limit: self.pace.time.now.duration(to: deadline)
                 ) {
                     stops = try self.takeStops(upTo: number, for: task, isRead: isRead)
+                    isAlone = self.plan.stopChanges.changes(upTo: number).count == 1
                     return stops
                 }
                 self.lastTaskToken.take(answer)
-                return self.finishStops(stops, upTo: number, self.learnStops(from: answer), waited + answer.tokenWait)
+                return self.finishStops(
+                    stops, upTo: number, isAlone: isAlone, self.learnStops(from: answer), waited + answer.tokenWait)
             } catch is StopsToMakeAnew {}
         }
         return nil
@@ -119,10 +136,13 @@ extension DeliveryVehicleReporter: LocationReporting {
         }
     }
 
+    /// Takes note of what became of the changes up to a number; a refusal is nobody's where several were refused together.
     private func finishStops(
-        _ stops: [VehicleStop], upTo number: Int, _ failure: EngineFailure?, _ tokenWait: Duration
+        _ stops: [VehicleStop], upTo number: Int, isAlone: Bool = true, _ failure: EngineFailure?, _ tokenWait: Duration
     ) -> EngineFailure? {
-        if failure?.isFinal != false { self.plan.stopChanges.remove({ $0 <= number }, refusal: failure) }
+        if failure.map({ $0.isFinal && isAlone }) ?? true {
+            self.plan.stopChanges.remove({ $0 <= number }, refusal: failure)
+        }
         self.tell(.stops(stops), failure, tokenWait)
         return failure
     }

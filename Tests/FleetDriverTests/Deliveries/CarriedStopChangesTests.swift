@@ -84,6 +84,63 @@ import Testing
         #expect(await sending.value)
         #expect(world.requests.map(\.method) == ["GET", "GET"])
     }
+
+    // MARK: - Refusals
+
+    @Test func `a refusal of changes that went out together takes off none that the engine takes alone`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a ARRIVED", "2 b NEW"])
+        let reporter = world.reporter
+        _ = try await reporter.readRemainingStops()
+        let completion = try await reporter.make { try $0.completingStop() }
+        world.engine.answer(nil, .status(400))
+        #expect(try await reporter.reportEnrouteToNextStop().short == ["2 b ENROUTE"])
+        #expect(await reporter.end(completion) == nil)
+        #expect(
+            try world.requests.filter { $0.method == "PATCH" }.map { try $0.stops }
+                == [["2 b ENROUTE"], ["2 b NEW"], ["2 b ENROUTE"]])
+        #expect(await reporter.plan.pendingCount == 0)
+    }
+
+    @Test func `each change is told its own refusal`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a ARRIVED", "2 b NEW"])
+        let reporter = world.reporter
+        _ = try await reporter.readRemainingStops()
+        let completion = try await reporter.make { try $0.completingStop() }
+        // Each time, the list is read before.
+        world.engine.answer(nil, .status(400), nil, .status(404), nil, .status(501))
+        let failure = await #expect(throws: EngineFailure.self) { try await reporter.reportEnrouteToNextStop() }
+        #expect(failure?.httpStatus == 501)
+        #expect((await reporter.end(completion) as? EngineFailure)?.httpStatus == 404)
+        #expect(world.requests.count == 7)
+        #expect(await reporter.plan.pendingCount == 0)
+    }
+
+    @Test func `a change that nobody waits for and that is refused blocks none behind it, also without tracking`()
+        async throws
+    {
+        let world = try DeliveryReporterWorld(stops: ["1 a NEW", "2 b NEW"])
+        let reporter = world.reporter
+        world.engine.answer(nil, nil, .offline)
+        await #expect(throws: EngineFailure.self) { try await reporter.reportEnrouteToNextStop() }
+        world.engine.answer(nil, .status(400), nil, .status(400))
+        #expect(try await reporter.reportArrivedAtStop().short == ["1 a ARRIVED", "2 b NEW"])
+        #expect(await reporter.plan.pendingCount == 0)
+    }
+
+    @Test func `when the connection fails after a refusal, what was not tried alone is kept`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a ARRIVED", "2 b NEW"])
+        let reporter = world.reporter
+        _ = try await reporter.readRemainingStops()
+        let completion = try await reporter.make { try $0.completingStop() }
+        world.engine.answer(nil, .status(400), .offline)
+        let failure = await #expect(throws: EngineFailure.self) { try await reporter.reportEnrouteToNextStop() }
+        #expect(failure?.stage == .connection)
+        #expect(await reporter.end(completion) == nil)
+        #expect(await reporter.plan.pendingCount == 2)
+        _ = try await world.report(1)
+        await reporter.stopTracking()
+        #expect(world.engine.stops == ["2 b ENROUTE"])
+    }
 }
 
 extension DeliveryVehicleReporter {
@@ -97,5 +154,10 @@ extension DeliveryVehicleReporter {
     /// Ends the call that made a change, as its cancellation does.
     fileprivate func cancel(_ number: Int) {
         _ = self.plan.endStopWait(number, CancellationError())
+    }
+
+    /// Ends the call that made a change, and tells what it was refused with.
+    fileprivate func end(_ number: Int) -> (any Error)? {
+        self.plan.endStopWait(number, nil)
     }
 }
