@@ -15,6 +15,8 @@ public struct HTTPTransportRequest: Sendable {
     /// The body, if any.
     public var body: Data?
     /// How long the whole exchange may take.
+    ///
+    /// When it is over, a status outside of 2xx is still worth an answer, without body.
     public var timeout: Duration
 
     /// Makes a request.
@@ -67,6 +69,10 @@ public struct HTTPTransportResponse: Sendable {
 /// Sends HTTP requests; an app may bring its own.
 public protocol HTTPTransport: Sendable {
     /// Sends a request and waits for the whole answer.
+    ///
+    /// An answer outside of 2xx whose body does not come within ``HTTPTransportRequest/timeout`` is best returned with an
+    /// empty one, as its status and header fields tell what to do: who asks gives up soon after that, and a refusal would
+    /// seem to be a server that does not answer.
     ///
     /// - Throws: ``TokenClientError`` with `unreachable` or `timedOut`, or `CancellationError`.
     func send(_ request: HTTPTransportRequest) async throws -> HTTPTransportResponse
