@@ -432,6 +432,7 @@ let package = Package(
                 server("NIOEmbedded", "swift-nio"),
                 server("NIOHTTP1", "swift-nio"),
                 server("NIOHTTPTypes", "swift-nio-extras"),
+                server("NIOPosix", "swift-nio"),
                 server("NIOTLS", "swift-nio"),
                 server("ServiceLifecycle", "swift-service-lifecycle"),
                 server("SwiftASN1", "swift-asn1"),

@@ -10,15 +10,19 @@ import shutil
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import time
 
 import grpc
+import hpack
 import httpx
 import pytest
 import requests
 from google.api_core import exceptions
+from google.maps import fleetengine_v1 as fleet
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from hyperframe.frame import DataFrame, Frame, HeadersFrame, SettingsFrame, WindowUpdateFrame
 
 from clients import vehicle_body, vehicle_message
 from engine_server import EngineServer, certificate, trust_file
@@ -235,17 +239,22 @@ def test_a_tool_that_keeps_reflection_open_keeps_no_server(folder):
     assert time.monotonic() - told < 8
 
 
+def long_vehicles(server, token, count, **options):
+    """Makes vehicles of which the list is some 700 kB long for each."""
+    for number in range(count):
+        path = f"vehicles?vehicleId=veh-{number}"
+        assert server.rest("POST", path, token, json=vehicle_body(), **options).status_code == 200
+        answer = server.rest(
+            "PUT", f"vehicles/veh-{number}?updateMask=currentRouteSegment", token,
+            json={"currentRouteSegment": "_p~iF~ps|U_ulLnnqC" * 40_000}, **options)
+        assert answer.status_code == 200
+
+
 @pytest.mark.parametrize("end", ["the server's", "the client's"])
 def test_a_long_answer_reaches_a_slow_reader_whole_though_the_connection_is_to_end(folder, end):
     server = EngineServer(folder)
     token = mint(folder, "server")
-    for number in range(12):
-        path = f"vehicles?vehicleId=veh-{number}"
-        assert server.rest("POST", path, token, json=vehicle_body()).status_code == 200
-        answer = server.rest(
-            "PUT", f"vehicles/veh-{number}?updateMask=currentRouteSegment", token,
-            json={"currentRouteSegment": "_p~iF~ps|U_ulLnnqC" * 40_000})
-        assert answer.status_code == 200
+    long_vehicles(server, token, 12)
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.connect(("127.0.0.1", server.http_port))
@@ -268,6 +277,82 @@ def test_a_long_answer_reaches_a_slow_reader_whole_though_the_connection_is_to_e
     head, _, body = received.partition(b"\r\n\r\n")
     assert len(body) == int(re.search(rb"(?i)content-length: (\d+)", head)[1]) > 2_500_000
     assert (server.process.wait(timeout=12) if end == "the server's" else server.stop()[0]) == 0
+
+
+class Frames:
+    """A client of HTTP/2 that reads when it is told to, and says how much it has read."""
+
+    def __init__(self, connection, window):
+        self.connection = connection
+        self.rest, self.received, self.heads, self.has_ended = b"", b"", {}, False
+        self.decoder = hpack.Decoder()
+        settings = SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: window})
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        self.send(settings, WindowUpdateFrame(0, 1 << 30))
+
+    def send(self, *frames):
+        self.connection.sendall(b"".join(frame.serialize() for frame in frames))
+
+    def ask(self, token, over):
+        fields = [(":authority", "engine"), ("authorization", f"Bearer {token}")]
+        if over == "gRPC":
+            request = fleet.ListVehiclesRequest(parent="providers/demo-fleet")
+            message = fleet.ListVehiclesRequest.serialize(request)
+            path = "/maps.fleetengine.v1.VehicleService/ListVehicles"
+            fields += [("te", "trailers"), ("content-type", "application/grpc")]
+            body = [DataFrame(1, b"\0" + struct.pack(">I", len(message)) + message, flags=["END_STREAM"])]
+        else:
+            path, body = "/v1/providers/demo-fleet/vehicles", []
+        fields = [(":method", "POST" if body else "GET"), (":scheme", "https"), (":path", path), *fields]
+        flags = ["END_HEADERS"] if body else ["END_HEADERS", "END_STREAM"]
+        self.send(HeadersFrame(1, hpack.Encoder().encode(fields), flags=flags), *body)
+
+    def read(self):
+        """Reads what is there, if not the connection's end."""
+        data = self.connection.recv(65536)
+        self.rest += data
+        while len(self.rest) >= 9:
+            frame, length = Frame.parse_frame_header(memoryview(self.rest[:9]))
+            if len(self.rest) < 9 + length:
+                break
+            frame.parse_body(memoryview(self.rest[9 : 9 + length]))
+            self.rest = self.rest[9 + length :]
+            if isinstance(frame, DataFrame):
+                self.received += frame.data
+            elif isinstance(frame, HeadersFrame):
+                self.heads |= dict(self.decoder.decode(frame.data))
+            self.has_ended = self.has_ended or "END_STREAM" in frame.flags
+        return data
+
+
+@pytest.mark.parametrize("over", ["gRPC", "gRPC with TLS", "REST"])
+def test_a_reader_that_is_behind_when_the_server_ends_gets_all_of_its_answer(folder, certificates, over):
+    server = EngineServer(folder, "" if over == "gRPC" else TLS)
+    token = mint(folder, "server")
+    # Less than the sockets take in at once.
+    long_vehicles(server, token, 2, verify=str(folder / "server.pem"))
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        connection.connect(("127.0.0.1", server.http_port if over == "REST" else server.grpc_port))
+        connection.settimeout(20)
+        if over != "gRPC":
+            context = ssl.create_default_context(cafile=folder / "server.pem")
+            context.set_alpn_protocols(["h2"])
+            connection = context.wrap_socket(connection, server_hostname="127.0.0.1")
+        client = Frames(connection, 1 << 30)
+        client.ask(token, over.split()[0])
+        while not client.received:
+            assert client.read()
+        server.process.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            server.process.wait(timeout=3)
+        while not client.has_ended:
+            client.send(WindowUpdateFrame(0, 1))
+            assert client.read(), len(client.received)
+        length = client.heads["content-length"] if over == "REST" else 5 + int.from_bytes(client.received[1:5], "big")
+        assert len(client.received) == int(length) > 1_000_000
+        connection.close()
+    assert server.process.wait(timeout=12) == 0
 
 
 def test_readers_of_the_page_do_not_hold_up_the_end(folder):

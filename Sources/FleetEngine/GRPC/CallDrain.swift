@@ -44,23 +44,8 @@ final class CallDrain: ChannelInboundHandler, RemovableChannelHandler {
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: Self.patience) {
             let drain = bound.value
-            if drain.openCalls == 0 { drain.end() }
+            // A client that is behind in reading is waited for by what stands nearer to the network.
+            if drain.openCalls == 0 { drain.context?.close(promise: nil) }
         }
-    }
-
-    /// Ends the connection behind what waits to be sent, the ends of answers among it, which a full close would drop.
-    ///
-    /// A client that is behind in reading ends its side when it has read all. Were the connection closed before, what the
-    /// client sends meanwhile would take from it what it has not read.
-    private func end() {
-        guard let context else { return }
-        let sent = context.eventLoop.makePromise(of: Void.self)
-        var isBehind = false
-        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-        sent.futureResult.assumeIsolated().whenComplete { _ in
-            if !isBehind { bound.value.close(promise: nil) }
-        }
-        context.close(mode: .output, promise: sent)
-        isBehind = true
     }
 }

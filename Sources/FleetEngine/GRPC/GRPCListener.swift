@@ -42,8 +42,10 @@ struct GRPCListener: HTTP2ServerTransport.ListenerFactory {
             }
             .bind(host: self.host, port: self.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(LingeringClose(self.limits.drainOfGRPC))
                     if let contexts {
-                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: contexts.value))
+                        try pipeline.addHandler(NIOSSLServerHandler(context: contexts.value))
                     }
                     try GRPCHandlers(limits: self.limits).add(toConnection: channel)
                 }.flatMap {

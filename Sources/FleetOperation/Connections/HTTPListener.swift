@@ -59,14 +59,14 @@ package struct HTTPListener: Sendable {
 
     private func server() -> HTTPServerBuilder {
         let (limits, pending) = (self.limits, self.pending)
-        let stream = HTTP1Channel.Configuration(
+        var stream = HTTP1Channel.Configuration(
             additionalChannelHandlers: Self.handlers(limits, pending),
             idleTimeout: TimeAmount(limits.idle),
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
                 maxHeaderFieldCount: limits.headerFields))
         if let tls {
-            return HTTPServerBuilder { responder in
+            return HTTPServerBuilder { [stream] responder in
                 try TLSServerChannel(
                     tls: tls, limits: limits,
                     configuration: .init(
@@ -74,6 +74,8 @@ package struct HTTPListener: Sendable {
                     responder: responder)
             }
         }
+        let others = stream.additionalChannelHandlers
+        stream.additionalChannelHandlers = { [LingeringClose(limits.drain) as any RemovableChannelHandler] + others() }
         return .http1OnEventLoops(configuration: stream)
     }
 

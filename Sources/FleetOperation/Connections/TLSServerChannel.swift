@@ -42,6 +42,7 @@ struct TLSServerChannel: ServerChildChannel {
         let limits = self.limits
         return self.latest.value.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(LingeringClose(limits.drain), position: .first)
             // Between TLS, which tells the protocol, and that protocol.
             let tls = try pipeline.handler(type: NIOSSLServerHandler.self)
             // Whoever reads is told politely first, by the handlers of HTTP/2 when it was idle for long enough.

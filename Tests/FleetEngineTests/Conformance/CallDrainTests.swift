@@ -18,19 +18,6 @@ import Testing
         try self.connection.connect(to: .init(unixDomainSocketPath: "/grpc")).wait()
     }
 
-    /// Holds what waits to be sent before the connection's end.
-    private final class Outgoing: ChannelOutboundHandler {
-        typealias OutboundIn = Never
-
-        private(set) var ends: [CloseMode] = []
-        private(set) var rest: EventLoopPromise<Void>?
-
-        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-            self.ends.append(mode)
-            if mode == .output { self.rest = promise } else { context.close(mode: mode, promise: promise) }
-        }
-    }
-
     private func call() throws -> EmbeddedChannel {
         let call = EmbeddedChannel(loop: self.loop)
         try call.connect(to: .init(unixDomainSocketPath: "/call")).wait()
@@ -74,17 +61,5 @@ import Testing
         try call.close().wait()
         self.loop.advanceTime(by: .seconds(1))
         #expect(!self.connection.isActive)
-    }
-
-    @Test func `what waits to be sent leaves before the connection ends, which is the client's affair then`() throws {
-        let outgoing = Outgoing()
-        try self.connection.pipeline.syncOperations.addHandler(outgoing, position: .first)
-        self.end()
-        self.loop.advanceTime(by: .seconds(5))
-        #expect(outgoing.ends == [.output])
-        #expect(self.connection.isActive)
-        outgoing.rest?.succeed()
-        #expect(outgoing.ends == [.output])
-        #expect(self.connection.isActive)
     }
 }
