@@ -22,7 +22,7 @@ import requests
 from google.api_core import exceptions
 from google.maps import fleetengine_v1 as fleet
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from hyperframe.frame import DataFrame, Frame, HeadersFrame, SettingsFrame, WindowUpdateFrame
+from hyperframe.frame import DataFrame, Frame, HeadersFrame, RstStreamFrame, SettingsFrame, WindowUpdateFrame
 
 from clients import vehicle_body, vehicle_message
 from engine_server import EngineServer, certificate, trust_file
@@ -284,7 +284,7 @@ class Frames:
 
     def __init__(self, connection, window):
         self.connection = connection
-        self.rest, self.received, self.heads, self.has_ended = b"", b"", {}, False
+        self.rest, self.received, self.heads, self.resets, self.has_ended = b"", b"", {}, 0, False
         self.decoder = hpack.Decoder()
         settings = SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: window})
         connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
@@ -321,6 +321,7 @@ class Frames:
                 self.received += frame.data
             elif isinstance(frame, HeadersFrame):
                 self.heads |= dict(self.decoder.decode(frame.data))
+            self.resets += isinstance(frame, RstStreamFrame)
             self.has_ended = self.has_ended or "END_STREAM" in frame.flags
         return data
 
@@ -353,6 +354,21 @@ def test_a_reader_that_is_behind_when_the_server_ends_gets_all_of_its_answer(fol
         assert len(client.received) == int(length) > 1_000_000
         connection.close()
     assert server.process.wait(timeout=12) == 0
+
+
+def test_a_call_of_whose_long_answer_nothing_is_taken_ends_at_the_limit(folder):
+    server = EngineServer(folder, "limits: {request: 1s}\n")
+    token = mint(folder, "server")
+    long_vehicles(server, token, 1)
+    with socket.create_connection(("127.0.0.1", server.grpc_port), timeout=20) as connection:
+        client = Frames(connection, 0)
+        client.ask(token, "gRPC")
+        asked = time.monotonic()
+        while not client.resets:
+            assert client.read()
+        assert time.monotonic() - asked < 10
+        assert not client.received
+    assert server.stop()[0] == 0
 
 
 def test_readers_of_the_page_do_not_hold_up_the_end(folder):

@@ -13,9 +13,9 @@ struct GRPCHandlers {
     /// Adds what a connection has, before the library adds its own.
     func add(toConnection connection: any Channel) throws {
         try connection.pipeline.syncOperations.addHandlers([
-            UnreadLimit<IOData>(self.limits.request),
+            UnreadLimit(self.limits.request),
             // A client that says nothing is not waited for long when the server ends.
-            DrainLimit(self.limits.drainOfGRPC), CallDrain(),
+            DrainLimit(self.limits.drainOfGRPC), CallDrain(), SentMessages(),
             // What TLS needs to begin counts, too.
             HTTP2ReadTimeLimit(
                 frame: self.limits.request, silence: self.limits.silenceOfGRPC + self.limits.answerOfGRPC),
@@ -25,10 +25,8 @@ struct GRPCHandlers {
     /// Adds what a call has, before what the library has added to it.
     func add(toCall call: any Channel) throws {
         try call.pipeline.syncOperations.addHandlers(
-            UnreadLimit<HTTP2Frame.FramePayload>(self.limits.request) { frame in
-                // A message is written at once, however long it is.
-                if case .data(let data) = frame { data.data.readableBytes } else { 0 }
-            },
+            // A message is written at once, however long it is.
+            UnreadLimit(self.limits.request, progress: SentMessages.progress),
             CallArrivalLimit(self.limits.request), position: .first)
         try call.parent?.pipeline.syncOperations.handler(type: CallDrain.self).began(call)
     }

@@ -12,46 +12,9 @@ package final class HTTP2ReadTimeLimit: ChannelInboundHandler, RemovableChannelH
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
 
-    /// Where the bytes of a connection stand between its frames (RFC 9113 §3.4, §4.1).
-    private struct Frames {
-        /// The bytes that are missing of the preface's text, or of a frame's payload.
-        private var missing = 24
-        /// How much of a frame's head is there, of 9 bytes, and the length that its first three tell.
-        private var head = (count: 0, length: 0)
-        private var isPrefaceRead = false
-
-        /// Whether the last byte was a frame's last.
-        var isBetween: Bool { self.isPrefaceRead && self.missing == 0 && self.head.count == 0 }
-
-        /// Takes in bytes; says whether a frame ended among them.
-        mutating func read(_ bytes: UnsafeRawBufferPointer) -> Bool {
-            var hasEnd = false
-            var index = 0
-            while index < bytes.count {
-                if self.missing > 0 {
-                    let count = min(self.missing, bytes.count - index)
-                    self.missing -= count
-                    index += count
-                } else {
-                    if self.head.count < 3 { self.head.length = self.head.length << 8 | Int(bytes[index]) }
-                    self.head.count += 1
-                    index += 1
-                    guard self.head.count == 9 else { continue }
-                    self.missing = self.head.length
-                    self.head = (0, 0)
-                }
-                guard self.missing == 0 else { continue }
-                // The preface's text ends no frame.
-                hasEnd = hasEnd || self.isPrefaceRead
-                self.isPrefaceRead = true
-            }
-            return hasEnd
-        }
-    }
-
     private let frameLimit: TimeAmount
     private let silenceLimit: TimeAmount
-    private var frames = Frames()
+    private var frames = HTTP2Frames(isClients: true)
     private let deadline = MovingDeadline()
 
     /// Sets the limits.

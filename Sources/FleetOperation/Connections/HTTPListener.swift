@@ -84,7 +84,7 @@ package struct HTTPListener: Sendable {
         _ limits: ConnectionLimits, _ pending: PendingRequestLimit.Rule?
     ) -> [any RemovableChannelHandler] {
         var handlers: [any RemovableChannelHandler] = [
-            ComparableHeads(), UnreadLimit<HTTPResponsePart>(limits.request), DrainLimit(limits.drain), AnswerParts(),
+            ComparableHeads(), UnreadLimit(limits.request), DrainLimit(limits.drain), AnswerParts(),
             WholeAnswers(), RequestTimeLimit(limits.request), ContinueAnswer(),
         ]
         if let pending { handlers.append(PendingRequestLimit(pending)) }

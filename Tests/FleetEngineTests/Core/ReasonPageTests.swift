@@ -26,7 +26,10 @@ import Testing
                 reasons.insert(String(match.output.1))
                 if let other = match.output.2 { reasons.insert(String(other)) }
             }
-            for match in source.matches(of: /(?:failedPrecondition\(|store\(|tooLarge =|(?:case \.\w+|default): \(?)\s*"([A-Z]+_[A-Z_]+)"/) {
+            for match in source.matches(of: /(?:failedPrecondition\(|store\(|tooLarge =)\s*"([A-Z_]+)"/) {
+                reasons.insert(String(match.output.1))
+            }
+            for match in source.matches(of: /(?:case \.\w+|default):\s*(?:\(\s*)?"(STORE_[A-Z_]+)"/) {
                 reasons.insert(String(match.output.1))
             }
         }

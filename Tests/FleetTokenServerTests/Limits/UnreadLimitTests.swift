@@ -25,10 +25,20 @@ import Testing
         func takeOne() { self.kept.removeFirst()?.succeed() }
     }
 
-    private let window = Window()
+    /// Tells of parts that go out, once somebody wants to hear of them.
+    private final class Telling {
+        var sent: ((Int) -> Void)?
+    }
 
-    private func channel(length: ((ByteBuffer) -> Int)? = nil) throws -> EmbeddedChannel {
-        let channel = EmbeddedChannel(handlers: [self.window, UnreadLimit(.seconds(30), length: length)])
+    private let window = Window()
+    private let telling = Telling()
+
+    private func channel() throws -> EmbeddedChannel {
+        let limit = UnreadLimit(.seconds(30)) { [telling] _, sent in
+            telling.sent = sent
+            return { telling.sent = nil }
+        }
+        let channel = EmbeddedChannel(handlers: [self.window, limit])
         try channel.connect(to: .init(unixDomainSocketPath: "/client")).wait()
         return channel
     }
@@ -72,25 +82,32 @@ import Testing
         self.expectEnd(of: channel, in: 10)
     }
 
-    @Test func `a part has a second more for each 16 KiB of its length`() throws {
-        let channel = try self.channel { $0.readableBytes }
+    @Test func `a long part of which 64 KiB are taken now and then has more time`() throws {
+        let channel = try self.channel()
         self.answer(channel, 200_000)
         #expect(self.window.parts.map(\.readableBytes) == [5, 200_000, 5])
-        channel.embeddedEventLoop.advanceTime(by: .seconds(29))
         self.window.takeOne()
-        channel.embeddedEventLoop.advanceTime(by: .seconds(30 + 11))
+        for _ in 1...3 {
+            self.telling.sent?(32 * 1024)
+            channel.embeddedEventLoop.advanceTime(by: .seconds(29))
+            self.telling.sent?(32 * 1024)
+        }
+        channel.embeddedEventLoop.advanceTime(by: .seconds(29))
         #expect(channel.isActive)
         self.window.takeOne()
         self.expectEnd(of: channel, in: 30)
+        #expect(self.telling.sent == nil)
     }
 
-    @Test(arguments: [(true, 40), (false, 30)] as [(Bool, Int64)])
-    func `a long part of which nothing is taken ends the channel all the same`(
-        hasMoreTime: Bool, seconds: Int64
-    ) throws {
-        let channel = try self.channel(length: hasMoreTime ? { $0.readableBytes } : nil)
-        self.answer(channel, 160 * 1024)
-        self.expectEnd(of: channel, in: seconds)
+    @Test func `a long part of which nothing is taken, or a byte at a time, ends the channel all the same`() throws {
+        let channel = try self.channel()
+        self.answer(channel, 31 << 20)
+        self.telling.sent?(16 * 1024)
+        for _ in 1...29 {
+            channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+            self.telling.sent?(1)
+        }
+        self.expectEnd(of: channel, in: 1)
     }
 
     @Test func `who has nothing to take is left alone, and held to the limit for what comes later`() throws {

@@ -42,7 +42,7 @@ import Testing
 
     init() throws {
         self.channel = EmbeddedChannel(handlers: [
-            self.network, UnreadLimit<HTTPResponsePart>(.seconds(30)), AnswerParts(), WholeAnswers(),
+            self.network, UnreadLimit(.seconds(30)), AnswerParts(), WholeAnswers(),
         ])
         try self.channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
