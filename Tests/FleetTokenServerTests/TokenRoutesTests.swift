@@ -254,6 +254,15 @@ import Testing
         #expect(buckets.allSatisfy { (5...45).contains($0) }, "\(buckets)")
     }
 
+    @Test(arguments: [(0, 3300), (0.25, 3299), (0.75, 3299)])
+    func `a token is not said to last longer than it does`(fraction: TimeInterval, seconds: Int) async throws {
+        let key = try #require(try TokenRoutesTests.keys.get()[.driver])
+        let issuer = TokenIssuer(
+            minters: [.driver: TokenMinter(signer: try LocalSigner(key))],
+            now: { Date(timeIntervalSince1970: 1_767_225_600 + fraction) })
+        #expect(try await issuer.issue(.driver(VehicleID(checking: "veh-3"))).expiresIn == .seconds(seconds))
+    }
+
     @Test func `a short token is refreshed five minutes before its end at the latest`() async throws {
         let key = try #require(try TokenRoutesTests.keys.get()[.driver])
         let window = try MintingWindow(backdating: .zero, lifetime: .seconds(1200))

@@ -90,6 +90,11 @@ import Testing
         }
     }
 
+    @Test(arguments: [(0, "1"), (400, "1"), (1000, "1"), (1001, "2"), (59_500, "60")])
+    func `the time to come again is told in whole seconds, and never too early`(milliseconds: Int, value: String) {
+        #expect(RouteError.retryAfterValue(.milliseconds(milliseconds)) == value)
+    }
+
     @Test func `what an authenticator throws is its failure, even a refusal of another desk`() async throws {
         let metrics = TokenServerMetrics()
         let desk = try self.desk(Log(), metrics: metrics) { throw TokenDeskRefusal.refused(.driver) }
@@ -125,6 +130,21 @@ import Testing
         let record = try #require(log.records.withLock { $0 }.first)
         #expect((record.decision, record.role) == (.granted, .driver))
         #expect(record.claims.summary == #"{"vehicleid":"veh-3"}"#)
+    }
+
+    @Test func `what is refused with what might stand for it is recorded as it was asked for, and by whom`()
+        async throws
+    {
+        let log = Log()
+        let trip = TokenType.consumer(try TripID(checking: "trip-1"))
+        let request = CallerRequest(headers: [:], peerAddress: "192.0.2.7", forwardedAddress: "198.51.100.9")
+        await #expect(throws: TokenDeskRefusal.self) {
+            try await self.desk(log).issue(trip, or: .deliveryFleetReader, for: request)
+        }
+        let record = try #require(log.records.withLock { $0.first })
+        #expect((record.decision, record.role) == (.refused, .consumer))
+        #expect(record.reason == "The caller does not have the role consumer.")
+        #expect(record.address == "198.51.100.9")
     }
 
     @Test func `what could not be signed or recorded takes nothing from its subject's limit`() async throws {
@@ -283,9 +303,11 @@ import Testing
     /// Grants once.
     struct EndingShift: TokenPolicy {
         let answers = Locked([PolicyDecision.granted(rule: "shift"), .refused(rule: nil, reason: "The shift is over.")])
+        let times = Locked<[Date]>([])
 
         func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
-            self.answers.withLock { $0.removeFirst() }
+            self.times.withLock { $0.append(time) }
+            return self.answers.withLock { $0.removeFirst() }
         }
     }
 
@@ -293,11 +315,11 @@ import Testing
     func `what the policy takes back while a token is signed for long is not handed out`(
         passes: TimeInterval, expected: Int
     ) async throws {
-        let (log, clock) = (Log(), Locked(Self.now))
+        let (log, clock, policy) = (Log(), Locked(Self.now), EndingShift())
         let signer = SlowSigner(signer: try LocalSigner(try Self.key.get()), clock: clock, passes: passes)
         let desk = TokenDesk(
             issuer: TokenIssuer(minters: [.driver: TokenMinter(signer: signer)], now: { Self.now }),
-            authenticator: Door(answer: { Self.driver }), policy: EndingShift(), audit: log,
+            authenticator: Door(answer: { Self.driver }), policy: policy, audit: log,
             now: { clock.withLock { $0 } }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let (issued, status) = try await self.request(desk, try Self.vehicle())
         #expect(status == expected)
@@ -306,6 +328,9 @@ import Testing
         #expect(records.map(\.decision) == (expected == 403 ? [.granted, .refused] : [.granted]))
         #expect(records.last?.reason == (expected == 403 ? "The shift is over." : nil))
         #expect(expected == 200 || records.last?.token == nil)
+        let times = expected == 403 ? [Self.now, Self.now + passes] : [Self.now]
+        #expect(policy.times.withLock { $0 } == times)
+        #expect(records.map(\.time) == times.map { Int64($0.timeIntervalSince1970 * 1000) })
     }
 
     /// Grants once, and fails then.

@@ -30,6 +30,32 @@ import Testing
         #expect((answer?.status == .ok) == isThere)
         _ = try? await channel.finish()
     }
+
+    @Test(arguments: [true, false])
+    func `a request gives its place back when it was worked on, whatever came of it`(succeeds: Bool) async throws {
+        struct Broken: Error {}
+        let (pending, channel) = (PendingRequests(.init(burst: 1, steady: 1)), NIOAsyncTestingChannel())
+        let head = HTTPRequest(method: .get, scheme: "http", authority: "tokens.example", path: "/token/driver/v")
+        try await channel.testingEventLoop.executeInContext {
+            let rule = PendingRequestLimit.Rule.tokens(
+                .init(burst: 1, steady: 1), metrics: TokenServerMetrics(),
+                origins: nil as AllowedOriginsMiddleware<CallerRequestContext>?)
+            try channel.pipeline.syncOperations.addHandler(
+                PendingRequestLimit(.init(pending: pending, applies: rule.applies, refuse: rule.refuse)))
+        }
+        for part in [HTTPRequestPart.head(head), .end(nil)] { try await channel.writeInbound(part) }
+        let context = CallerRequestContext(
+            source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test")))
+        let request = Request(head: head, body: .init(buffer: ByteBuffer()))
+        let answer = try? await PendingRequestMiddleware(pending).handle(request, context: context) { _, _ in
+            #expect(pending.count == 1)
+            guard succeeds else { throw Broken() }
+            return Response(status: .ok)
+        }
+        #expect((answer != nil) == succeeds)
+        #expect(pending.count == 0)
+        _ = try? await channel.finish()
+    }
 }
 
 /// How many requests are worked on at once.

@@ -44,15 +44,20 @@ import Testing
     }
 
     @Test func `one who asks too often takes nothing from the others`() throws {
+        let clock = ManualClock()
         let limiter = RequestLimiter(
             RequestLimits(
                 perCaller: try RateLimit(5, per: .seconds(60)), global: try RateLimit(10, per: .seconds(60))),
-            clock: ManualClock())
+            clock: clock)
         for _ in 0..<1000 { _ = Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.ann) } }
         for _ in 0..<5 { #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(Self.bob) } == nil) }
         let other = CallerID(issuer: "partner", subject: "ann")
         let refusal = Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(other) }
         #expect(refusal == RateLimitExceeded(scope: .global, retryAfter: .seconds(6)))
+        // What all callers' limit turned away takes nothing from the caller's own.
+        for _ in 0..<9 { _ = Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(other) } }
+        clock.advance(by: .seconds(6))
+        #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(other) } == nil)
     }
 
     @Test func `who is refused too often is turned away for a while, and nobody else`() throws {
@@ -85,6 +90,7 @@ import Testing
             TokenType.driver(try VehicleID(checking: "b")), .consumer(try TripID(checking: "a")),
             .deliveryUntrustedDriver(try DeliveryVehicleID(checking: "a")),
             .deliveryTrustedDriver(try DeliveryVehicleID(checking: "a"), task: nil),
+            .custom(.server, try vehicle.claims),
         ] { #expect(Self.refusal { () throws(RateLimitExceeded) in try limiter.admit(other) } == nil) }
     }
 
@@ -191,6 +197,23 @@ import Testing
         #expect(answer.status == .ok)
         #expect(answer.headers[.accessControlAllowOrigin] == nil)
         #expect(answer.headers[.vary] == "Origin")
+    }
+
+    /// Only the question of a browser is one, and what merely looks like it is a request like others.
+    @Test(arguments: [(.get, "GET"), (.options, nil)] as [(HTTPRequest.Method, String?)])
+    func `a request that is no browser's question goes on to its route`(
+        method: HTTPRequest.Method, asked: String?
+    ) async throws {
+        let router = Router(context: CallerRequestContext.self)
+        router.add(middleware: try AllowedOriginsMiddleware(origins: [Self.origin]))
+        router.on("/token", method: method) { _, _ in "ok" }
+        var headers: HTTPFields = [.origin: Self.origin]
+        headers[.accessControlRequestMethod] = asked
+        let answer = try await Application(router: router).test(.router) { [headers] client in
+            try await client.execute(uri: "/token", method: method, headers: headers)
+        }
+        #expect(answer.status == .ok)
+        #expect(answer.headers[.accessControlAllowMethods] == nil)
     }
 
     @Test(arguments: [

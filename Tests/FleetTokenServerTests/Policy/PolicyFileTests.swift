@@ -35,6 +35,11 @@ import Testing
         (file("name: a\nwhen: any_caller\ngrnat: driver\nfor: assigned"), "p:5:5: a rule has no key \"grnat\""),
         (file("when: any_caller\ngrant: driver\nfor: assigned"), "p:3:5: a rule has no name"),
         (file("name: ~\nwhen: any_caller\ngrant: driver\nfor: assigned"), "p:3:11: the name must not be empty"),
+        (
+            file("name: \(String(repeating: "a", count: 101))\nwhen: any_caller\ngrant: driver\nfor: assigned"),
+            "at most 100"
+        ),
+        (file("name: \"a\\nb\"\nwhen: any_caller\ngrant: driver\nfor: assigned"), "the name must be one line"),
         (file("name: a\ngrant: driver\nfor: assigned"), "does not say when"),
         (file("name: a\nwhen: {}\ngrant: driver\nfor: assigned"), "p:4:11: when is empty"),
         (file("name: a\nwhen: anyone\ngrant: driver\nfor: assigned"), "when must be any_caller"),
@@ -54,6 +59,10 @@ import Testing
         (file("name: a\nwhen: any_caller\ngrant: driver\nfor: {ids: a/b}"), "cannot be an id"),
         (file("name: a\nwhen: any_caller\ngrant: driver\nfor: any"), "would give every caller every id"),
         (file("name: a\nwhen: any_caller\ngrant: fleet_reader\nfor: everything"), "would give every caller every id"),
+        (
+            file("name: a\nwhen: any_caller\ngrant: delivery_trusted_driver\nfor: assigned\ntask: any"),
+            "would give every caller every id"
+        ),
         (file("name: a\nwhen: {issuer: x}\ngrant: driver\nfor: everything"), "for fleet_reader and"),
         (file("name: a\nwhen: {issuer: x}\ngrant: fleet_reader\nfor: any"), "a rule of its own"),
         (file("name: a\nwhen: {issuer: x}\ngrant: [fleet_reader, driver]\nfor: everything"), "a rule of its own"),
@@ -79,7 +88,7 @@ import Testing
         (
             file(
                 "name: a\nwhen: any_caller\ngrant: driver\nfor: assigned",
-                top: "webhook: {url: \"https://x/\", cache: 1000m}\n"), "the cache must be a time"
+                top: "webhook: {url: \"https://x/\", cache: 301s}\n"), "the cache must be a time"
         ),
         (
             file("name: a\nwhen: any_caller\ngrant: driver\nfor: assigned")
@@ -94,6 +103,12 @@ import Testing
         let error = #expect(throws: TokenServerError.self) { try PolicyFile(yaml: yaml, name: "p") }
         #expect(error?.code == .invalidConfiguration)
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "no error")")
+    }
+
+    @Test(arguments: ["issuer: x", "roles: [dispatch]", "claims: {groups: staff}"])
+    func `a rule that names its callers in one way may be for every id`(condition: String) throws {
+        let rule = "name: \(String(repeating: "a", count: 100))\nwhen: {\(condition)}\ngrant: driver\nfor: any"
+        #expect(try PolicyFile(yaml: Self.file(rule), name: "p").rules.map(\.reach) == [.any])
     }
 
     @Test(arguments: ["R & D, Q&A", "keys &co, all * of them", "&lt; *gt", "*b &bb"])

@@ -98,6 +98,9 @@ import Testing
         clock.advance(by: .milliseconds(29_999))
         #expect(try await ask("veh-1"))
         #expect(try await !ask("veh-2"))
+        backend.answer.withLock { $0 = Backend.says(#"{"decision":"grant"}"#) }
+        #expect(try await !ask("veh-2"), "a refusal is kept like a grant")
+        backend.answer.withLock { $0 = Backend.says(#"{"decision":"refuse"}"#) }
         var other = Self.caller
         other.claims = [:]
         #expect(try await !ask("veh-1", other), "a caller with other claims is another question")
@@ -108,7 +111,7 @@ import Testing
         await #expect(throws: PolicyUnavailable.self) { try await ask("veh-3") }
         let metrics = TokenServerMetrics()
         policy.report(to: metrics)
-        for (outcome, count) in [("kept", 1), ("granted", 1), ("refused", 3), ("failed", 1)] {
+        for (outcome, count) in [("kept", 2), ("granted", 1), ("refused", 3), ("failed", 1)] {
             #expect(
                 metrics.text.contains(
                     "fleetpass_policy_webhook_answers_total{outcome=\"\(outcome)\"} \(count)\n"))

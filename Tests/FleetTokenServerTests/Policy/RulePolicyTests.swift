@@ -187,6 +187,7 @@ import Testing
         ("tablet", "trusted dv-2", true, "the depot's tablets"),
         ("tablet", "trusted dv-3", false, "the depot's tablets"),
         ("tablet", "trusted dv-1 task-1", false, "the depot's tablets"),
+        ("tablet", "trusted dv-1 dv-2", false, "the depot's tablets"),
         ("tablet", "untrusted dv-1", false, none),
         ("tablet of partner", "trusted dv-1", false, none),
         // A backend that asks for its users.
