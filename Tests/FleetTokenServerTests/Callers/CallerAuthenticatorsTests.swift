@@ -69,6 +69,22 @@ import X509
         #expect(refusal?.reason == .unknown)
     }
 
+    @Test(
+        arguments: [
+            (nil, nil), ("Bearer abc", "abc"), ("bearer abc", "abc"), ("Bearer abc def", nil), ("Basic abc", nil),
+        ] as [(String?, String?)])
+    func `a bearer credential is one word`(field: String?, credential: String?) {
+        var headers = HTTPFields()
+        headers[.authorization] = field
+        #expect(CallerRequest(headers: headers).bearer == credential)
+    }
+
+    @Test func `who asks is the client that a proxy names, or the connection's other end`() {
+        #expect(CallerRequest(headers: [:], peerAddress: "192.0.2.7").clientAddress == "192.0.2.7")
+        let forwarded = CallerRequest(headers: [:], peerAddress: "192.0.2.7", forwardedAddress: "198.51.100.9")
+        #expect(forwarded.clientAddress == "198.51.100.9")
+    }
+
     // MARK: - Proxies
 
     static func proxy() throws -> TrustedProxyAuthenticator {
@@ -154,8 +170,12 @@ import X509
         await #expect(throws: CallerRefusal.self) { try await Self.proxy().caller(of: forged) }
     }
 
-    @Test(arguments: [[("X-Forwarded-User", "")], [("X-Forwarded-User", "a"), ("X-Forwarded-User", "b")]])
-    func `a proxy that names nobody or two is refused`(fields: [(String, String)]) async throws {
+    @Test(arguments: [
+        [("X-Forwarded-User", "")], [("X-Forwarded-User", "a"), ("X-Forwarded-User", "b")],
+        [("X-Forwarded-User", "a"), ("X-Forwarded-Groups", String(repeating: "g,", count: 129))],
+    ])
+    func `a proxy that names nobody or two, or claims without end, is refused`(fields: [(String, String)]) async throws
+    {
         let request = try Self.request(fields, from: "10.1.0.1")
         await #expect(throws: CallerRefusal.self) { try await Self.proxy().caller(of: request) }
     }
@@ -172,9 +192,10 @@ import X509
                     label: "gate", peers: try peers.map { try AddressRange($0) }, subjectHeader: "X-User")
             }
         }
-        #expect(throws: TokenServerError.self) {
-            try TrustedProxyAuthenticator(
-                label: "gate", peers: [try AddressRange("::1")], subjectHeader: "Authorization")
+        for (label, header) in [("gate", "Authorization"), ("", "X-User")] {
+            #expect(throws: TokenServerError.self) {
+                try TrustedProxyAuthenticator(label: label, peers: [try AddressRange("::1")], subjectHeader: header)
+            }
         }
     }
 
@@ -364,6 +385,7 @@ import X509
     @Test(arguments: [
         (#""secret_sha256": "zz", "roles": ["driver"]"#, "make it with: printf %s SECRET | sha256sum"),
         (#""salt": "\#(salt)", "secret_sha256": "zz", "roles": ["driver"]"#, "the salt's bytes and the secret"),
+        (#""salt": "\#(salt)", "secret_sha256": "\#(salt)", "roles": ["driver"]"#, "is not 64 hexadecimal digits"),
         (#""slat": "\#(salt)", "secret_sha256": "\#(salt + salt)", "roles": ["driver"]"#, #"a member "slat""#),
         (#""rols": 7, "secret_sha256": "\#(salt + salt)", "roles": ["driver"]"#, #"a member "rols""#),
     ])
@@ -375,7 +397,34 @@ import X509
         #expect(error?.message.contains(#""app""#) == true)
     }
 
-    @Test(arguments: ["zz", "ab", String(repeating: "ab", count: 65)])
+    @Test(arguments: [(23, false), (24, true), (1024, true), (1025, false)])
+    func `a secret has 24 to 1024 bytes`(count: Int, isKnown: Bool) async throws {
+        let secret = String(repeating: "s", count: count)
+        let digest = SHA256.hash(data: Data(secret.utf8)).map { String(format: "%02x", $0) }.joined()
+        let entry = #"{"name":"app","secret_sha256":"\#(digest)","roles":["driver"]}"#
+        let authenticator = try StaticBearerAuthenticator(json: Data(#"{"callers":[\#(entry)]}"#.utf8))
+        let caller = try? await authenticator.caller(of: IdentityProvider.request(secret))
+        #expect((caller != nil) == isKnown)
+    }
+
+    @Test(arguments: [(1000, 1, true), (1001, 1, false), (2, 2, false)])
+    func `a callers' file has up to 1000 names, each once`(entries: Int, ofEach: Int, isTaken: Bool) throws {
+        let digest = String(repeating: "ab", count: 32)
+        let texts = (0..<entries).map {
+            #"{"name":"app-\#($0 / ofEach)","secret_sha256":"\#(digest)","roles":["driver"]}"#
+        }
+        let file = Data(#"{"callers":[\#(texts.joined(separator: ","))]}"#.utf8)
+        if isTaken {
+            #expect(try StaticBearerAuthenticator(json: file).knownCallers.count == entries)
+        } else {
+            #expect(throws: TokenServerError.self) { try StaticBearerAuthenticator(json: file) }
+        }
+    }
+
+    @Test(arguments: [
+        "zz", "ab", String(repeating: "ab", count: 15), String(repeating: "a", count: 33),
+        String(repeating: "ab", count: 65),
+    ])
     func `a salt that is none is an error`(salt: String) {
         let digest = String(repeating: "ab", count: 32)
         let json = #"{"callers":[{"name":"a","salt":"\#(salt)","secret_sha256":"\#(digest)","roles":["driver"]}]}"#

@@ -52,12 +52,37 @@ import Testing
         #expect(refusal?.reason == reason)
     }
 
+    @Test(arguments: [(0, false), (1, true), (4, true), (5, false)])
+    func `an issuer has one to four secrets, and a name of its own`(count: Int, isTaken: Bool) throws {
+        let secret = try SharedSecret(Self.secret)
+        func make(_ label: String, _ issuer: String, _ secrets: Int) throws {
+            _ = try SessionTokenAuthenticator(
+                label: label, issuer: issuer, audiences: ["driver-app"],
+                secrets: Array(repeating: secret, count: secrets))
+        }
+        if isTaken {
+            try make("backend", IdentityProvider.issuer, count)
+        } else {
+            #expect(throws: TokenServerError.self) { try make("backend", IdentityProvider.issuer, count) }
+        }
+        for (label, issuer) in [("", IdentityProvider.issuer), ("backend", "")] {
+            #expect(throws: TokenServerError.self) { try make(label, issuer, 1) }
+        }
+    }
+
     @Test func `a weak secret is an error, and a secret shows nothing of itself`() throws {
-        for weak in ["short", String(repeating: "a", count: 64), String(repeating: "password", count: 8)] {
+        let (short, even) = (String(decoding: Self.secret.prefix(31), as: UTF8.self), "abcdefghijk-")
+        for weak in [
+            "short", short, String(repeating: "a", count: 64), String(repeating: "password", count: 8),
+            String(repeating: String(even.dropLast()), count: 3),
+        ] {
             let error = #expect(throws: TokenServerError.self) {
                 try SharedSecret(Array(weak.utf8))
             }
             #expect(error.map { "\($0)".contains(weak) } == false)
+        }
+        for good in [Self.secret.prefix(32), Array(String(repeating: even, count: 3).utf8)[...]] {
+            #expect(throws: Never.self) { try SharedSecret(good) }
         }
         let secret = try SharedSecret(Self.secret)
         var dumped = "\(secret) \(String(reflecting: secret))"

@@ -101,12 +101,24 @@ import Testing
 
     @Test(arguments: [
         ("e", "AQ"), ("e", "Ag"), ("e", ""), ("e", "AQAAAAE"), ("n", "AQAB"), ("n", String(repeating: "A", count: 342)),
-        ("n", String(repeating: "_", count: 2000)),
+        ("n", String(repeating: "_", count: 2000)), ("n", String(repeating: "_", count: 1366) + "8"), ("e", "AQAC"),
     ])
     func `a weak or endless RSA key does not count`(name: String, value: String) throws {
         var members = Self.examples[0].key
         members[name] = .string(value)
         #expect(UserTokenKey(members) == nil)
+    }
+
+    @Test(arguments: [(0, "no signature key"), (1, nil), (64, nil), (65, "more than 64 keys")] as [(Int, String?)])
+    func `a key set has a key of use, and 64 entries at most`(count: Int, problem: String?) throws {
+        let keys = Array(repeating: JSONValue.object(Self.examples[2].key), count: count)
+        let bytes = JSONValue.object(["keys": .array(keys)]).serialized
+        guard let problem else {
+            #expect(try UserTokenKeySet(parsing: bytes).keys.count == count)
+            return
+        }
+        let error = #expect(throws: KeySetError.self) { try UserTokenKeySet(parsing: bytes) }
+        #expect(error?.message.contains(problem) == true)
     }
 
     @Test(
