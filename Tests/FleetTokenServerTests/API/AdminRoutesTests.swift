@@ -245,6 +245,10 @@ import Testing
                 left.map { $0["start"] } == [.string("2025-12-31T22:00:00Z"), .string("2026-01-02T06:00:00Z")])
             #expect(left.compactMap { $0["end"] }.isEmpty)
             #expect(try await client.send("assignments/end", #"{\#(held), "start": "soon"}"#).status == 400)
+            let later = #"{\#(held), "at": "2026-01-03T00:00:00Z"}"#
+            #expect(try await client.send("assignments/end", later).body["ended"] == .integer(2))
+            let ending = try await client.send("assignments").list("assignments")
+            #expect(ending.map { $0["end"] } == Array(repeating: .string("2026-01-03T00:00:00Z"), count: 2))
             // Without it, everything from now on is.
             #expect(try await client.send("assignments/end", "{\(held)}").body["ended"] == .integer(2))
         }
@@ -277,7 +281,9 @@ import Testing
     @Test(arguments: [
         #"{"holder": "driver-7", "kind": "vehicle", "id": "v"}"#, #"{"holder": "l/d", "kind": "ship", "id": "v"}"#,
         #"{"holder": "l/d", "kind": "vehicle", "id": "*"}"#, #"{"holder": "l/d", "kind": "vehicle"}"#,
+        #"{"holder": "l/", "kind": "vehicle", "id": "v"}"#, #"{"holder": "l/\u00fc", "kind": "vehicle", "id": "v"}"#,
         #"{"holder": "l/d", "kind": "vehicle", "id": "v", "end": "2025-01-01T00:00:00Z"}"#,
+        #"{"holder": "l/d", "kind": "vehicle", "id": "v", "end": "2026-01-01T00:00:00Z"}"#,
         #"{"holder": "l/d", "kind": "vehicle", "id": "v", "start": "soon"}"#,
         #"{"holder": "l/d", "kind": "vehicle", "id": "v", "until": "x"}"#,
     ])
@@ -295,7 +301,8 @@ import Testing
         "assignments?at=now", "assignments?holder=x", "assignments?limit=1&limit=2", "assignments?vehicle=veh-3",
         "assignments?holder=%ff", "decisions?subject=%zz", "decisions?subject=a&subj%65ct=a", "keys?limit=1",
         "revocations?kind=key",
-        "decisions?decision=maybe", "decisions?limit=many", "decisions?fingerprint=%00", "decisions?fingerprint=00ff",
+        "decisions?decision=maybe", "decisions?limit=many", "decisions?limit=1001", "decisions?fingerprint=%00",
+        "decisions?fingerprint=00ff",
         "decisions?fingerprint=00FF00FF00FF00FF",
         "decisions?fingerprint=%EF%BC%90%EF%BC%90%EF%BC%90%EF%BC%90%EF%BC%900",
     ])
@@ -482,6 +489,16 @@ import Testing
             #expect(try await client.send("keys").status == 429)
             clock.advance(by: .seconds(20))
             #expect(try await client.send("keys").status == 200)
+        }
+    }
+
+    @Test func `who is known and no administrator is one who guesses`() async throws {
+        let failures = FailedLoginLimiter(try RateLimit(1, per: .seconds(60)), clock: ManualClock())
+        let user = [#"{"alg":"ES256"}"#, #"{"sub":"dora"}"#, "signature"]
+            .map { String(decoding: Base64URL.encode(Array($0.utf8)), as: UTF8.self) }.joined(separator: ".")
+        let rule = Administrators.Rule(provider: Login(), claim: "groups", values: ["ops"])
+        try await self.serving(try TemporaryStore(), rule: rule, failedLogins: failures) { client async throws in
+            for status in [403, 429] { #expect(try await client.send("keys", bearer: user).status == status) }
         }
     }
 

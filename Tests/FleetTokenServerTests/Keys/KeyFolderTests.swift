@@ -383,6 +383,37 @@ import Testing
         #expect(try world.files() == ["driver.json"])
     }
 
+    @Test func `a file that takes a new key's name meanwhile is left alone, also where no file can have two names`()
+        throws
+    {
+        let world = try World()
+        let folder = KeyFolder(
+            path: world.url.path(percentEncoded: false), reading: { file in try Data(contentsOf: file) },
+            naming: { name, _ in
+                _ = FileManager.default.createFile(atPath: name, contents: Data("taken".utf8))
+                errno = EPERM
+                return -1
+            })
+        #expect(throws: TokenServerError.self) {
+            try folder.rotate(.driver, to: try world.copy("k1"), at: Self.now)
+        }
+        let file = world.url.appending(path: "driver.1767225600.json")
+        #expect(try Data(contentsOf: file) == Data("taken".utf8))
+    }
+
+    @Test func `what a rotation left that was killed is in no later one's way`() throws {
+        let world = try World()
+        try Data("{".utf8).write(to: world.url.appending(path: ".driver.1767225600.json.new"))
+        _ = try world.folder.rotate(.driver, to: try world.copy("k1"), at: Self.now)
+        #expect(try world.folder.read()[.driver]?.entries.last?.key.keyID == "k1")
+    }
+
+    @Test func `the first key of a folder signs at once, whatever time its file names`() {
+        let schedule = KeySchedule(published: [Self.now, Self.now + 60])
+        #expect(schedule.signing(at: Self.now) == 0)
+        #expect(schedule.signing(at: Self.now + 659) == 0 && schedule.signing(at: Self.now + 660) == 1)
+    }
+
     @Test func `a folder is read whole where a key is retired meanwhile, and not where a link leads nowhere`() throws {
         let world = try World()
         let path = world.url.path(percentEncoded: false)
@@ -416,6 +447,9 @@ import Testing
         #expect(ring.entries.map(\.key.keyID) == [world.first.keyID, second.keyID])
         #expect(ring.signing(at: Self.now + 599)?.key.keyID == world.first.keyID)
         #expect(ring.signing(at: Self.now + 600)?.key.keyID == second.keyID)
+        try other.keyFile.write(to: world.url.appending(path: "driver.9.json"))
+        let error = #expect(throws: TokenServerError.self) { try world.folder.read() }
+        #expect(error?.message.contains("belong to different accounts") == true)
     }
 
     @Test func `keys in force stay when the folder cannot be read`() throws {
@@ -492,6 +526,13 @@ import Testing
         #expect(keys.signer(for: .driver, at: Self.now)?.account == "driver@acme")
         #expect(published(4199) == [second.keyID, first.keyID])
         #expect(published(4200) == [second.keyID])
+        // What is read again meanwhile changes nothing of it.
+        let server = world.url.appending(path: "server.json")
+        try world.copy("server").keyFile.write(to: server)
+        try keys.refresh(at: Self.now + 50)
+        #expect(published(4199).contains(first.keyID))
+        try FileManager.default.removeItem(at: server)
+        try keys.refresh(at: Self.now + 60)
         let account = try #require(keys.published(at: Self.now).last?.account)
         #expect(account.email == "driver@acme" && account.role == .driver)
 
@@ -563,7 +604,9 @@ import Testing
         arguments: [
             ("driver.json", "driver"), ("driver.1767225600.json", "driver"),
             ("delivery_server.7.json", "delivery_server"),
-            ("driver.x.json", nil), ("pilot.json", nil), ("driver.1.2.json", nil), (".driver.7.json.new", nil),
+            ("driver.x.json", nil), ("pilot.json", nil), ("pilot.7.json", nil), ("driver.1.2.json", nil),
+            ("driver.0.json", nil), ("driver.-7.json", nil), ("driver.7.json.bak", nil), ("driver.7.pem", nil),
+            (".driver.7.json.new", nil),
         ] as [(String, String?)])
     func `a key file's name tells its role`(name: String, role: String?) {
         #expect(KeyFolder.role(ofFile: name)?.rawValue == role)

@@ -242,6 +242,37 @@ import Testing
         #expect(try await world.reader.head() == head)
     }
 
+    @Test func `no record of a token that may live is moved, however young those to move may be`() async throws {
+        let world = try await Self.filled(.sqlite)
+        let moved = try await Administration(store: world.store).archiveAudit(
+            olderThan: .zero, to: world.path("one.sqlite"), by: Self.archivist,
+            at: Date(timeIntervalSince1970: 6 + 2 * Self.hour))
+        #expect(moved?.span.count == 5)
+        #expect(try await Self.sequences(world.store) == [6, 7, 8, 9])
+    }
+
+    @Test func `an archive that another overtook at the last moment is taken back`() async throws {
+        let world = try await Self.filled(.sqlite)
+        let (store, rival, writes) = (world.store, world.path("rival.sqlite"), Locked(0))
+        let late = WatchedDatabase(
+            store.database,
+            beforeWriting: {
+                let count = writes.withLock { count -> Int in
+                    count += 1
+                    return count
+                }
+                // The first removes what an earlier run left, the second moves the start of the store's records.
+                if count == 2 { _ = try await Self.archive(store, to: rival, before: 6) }
+            })
+        let error = await #expect(throws: TokenServerError.self) {
+            try await Self.archive(TokenServerStore(late), to: world.path("one.sqlite"), before: 6)
+        }
+        #expect(error?.message.contains("Another archive of the same records") == true)
+        #expect(try world.files(with: "one") == [])
+        #expect(try await Self.sequences(TokenServerStore(readingAt: rival)) == [1, 2, 3, 4, 5])
+        #expect(try await Self.sequences(world.store) == [6, 7, 8, 9])
+    }
+
     @Test func `a file that exists is left alone, and an archive is opened for its records alone`() async throws {
         let world = try await Self.filled(.sqlite)
         try Data("kept".utf8).write(to: world.folder.appending(path: "one.sqlite"))

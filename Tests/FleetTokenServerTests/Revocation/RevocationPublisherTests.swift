@@ -51,6 +51,18 @@ import Testing
         #expect(world.asked.withLock { $0 } == 2)
     }
 
+    @Test func `when the clock is set back the list is read and signed anew`() async throws {
+        let world = World()
+        world.answer()
+        let publisher = world.publisher()
+        for (step, issuedAt, asked) in [(0.0, 0.0, 1), (19, 0, 2), (-100, -81, 3), (0.5, -81, 3), (20, -61, 4)] {
+            world.now.withLock { $0 += step }
+            let list = try await publisher.document().list
+            #expect(list.issuedAt.timeIntervalSince1970 - 1_767_225_600 == issuedAt)
+            #expect(world.asked.withLock { $0 } == asked)
+        }
+    }
+
     @Test func `more than there is room for is told once somebody has asked, until there is room again`() async throws {
         let now = Locked(Date(timeIntervalSince1970: 1_767_225_600))
         let current = Locked(

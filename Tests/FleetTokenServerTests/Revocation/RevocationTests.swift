@@ -99,7 +99,7 @@ import Testing
         let names = [
             ("Zoe\u{308} Mu\u{308}ller", "Zo\u{EB} M\u{FC}ller"), ("\u{212A}im", "Kim"),
             ("a\u{37E}b \"c\" 100%", "a;b \"c\" 100%"),
-            ("\u{E9}", "e\u{301}"), ("Kong", "\u{212A}ong"),
+            ("\u{E9}", "e\u{301}"), ("Ren\u{E9}", "Rene\u{301}"), ("Kong", "\u{212A}ong"),
         ]
         for (number, (given, _)) in names.enumerated() {
             let time = Self.now.timeIntervalSince1970 - 100 + Double(number)
