@@ -125,6 +125,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("a@acme", "k", true), ("", "k", false), ("a@acme", "", false),
+        ("a@acme", String(repeating: "k", count: 256), true), ("a@acme", String(repeating: "k", count: 257), false),
+    ])
+    func `a key has an account and an id that verifiers take`(account: String, id: String, isTaken: Bool) throws {
+        let file = try JSONValue(parsing: TestKeys.driver.get().keyFile).object
+        let pem = try #require(file?["private_key"]?.string)
+        let key = try? ServiceAccountKey(pem: pem, account: account, keyID: id)
+        #expect((key != nil) == isTaken)
+    }
+
     @Test func `a key file survives writing and reading, and shows no key`() throws {
         let key = try TestKeys.driver.get()
         let read = try ServiceAccountKey(json: key.keyFile)

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTestSupport
+import FleetTokens
 import Testing
 
 @testable import FleetSigning
@@ -70,5 +71,104 @@ import Testing
         }
         await #expect(throws: EndedOnArrival.self) { try await cache.value(for: "key") }
         await #expect(throws: EndedOnArrival.self) { try await cache.value(for: "key") }
+    }
+
+    @Test func `a value serves until its end, and not at it`() {
+        var machine = RefreshMachine<String>(windows: .accessToken)
+        _ = machine.ask(at: .zero)
+        machine.succeed("value", endingAt: .seconds(100), at: .zero, random: 0)
+        #expect(machine.value(at: .seconds(99)) == "value")
+        #expect(machine.value(at: .seconds(100)) == nil)
+        machine.succeed("ended", endingAt: .seconds(200), at: .seconds(200), random: 0)
+        #expect(machine.value(at: .seconds(200)) == nil)
+    }
+
+    @Test func `a value that is to be renewed is waited for, and serves where that fails`() {
+        var machine = RefreshMachine<String>(windows: .accessToken)
+        _ = machine.ask(at: .zero)
+        machine.succeed("value", endingAt: .seconds(3600), at: .zero, random: 0)
+        machine.renew(at: .seconds(10), isUseless: false)
+        #expect(self.decision(of: machine, at: 10) == "wait and refresh")
+        _ = machine.ask(at: .seconds(10))
+        machine.fail(CancellationError(), at: .seconds(10), random: 1)
+        #expect(self.decision(of: machine, at: 10) == "serve")
+    }
+
+    @Test func `a success ends the growing of pauses`() {
+        var machine = RefreshMachine<String>(windows: .accessToken)
+        for _ in 0..<4 { machine.fail(CancellationError(), at: .zero, random: 1) }
+        #expect(self.decision(of: machine, at: 7) == "fail")
+        #expect(self.decision(of: machine, at: 8) == "wait and refresh")
+        machine.succeed("value", endingAt: .seconds(20), at: .seconds(8), random: 0)
+        machine.fail(CancellationError(), at: .seconds(20), random: 1)
+        #expect(self.decision(of: machine, at: 21) == "wait and refresh")
+    }
+
+    @Test(arguments: [(3, 3), (600, 10)])
+    func `a failure that names its pause is kept to, up to the longest there is`(named: Int, pause: Int) {
+        var machine = RefreshMachine<String>(windows: .accessToken)
+        _ = machine.ask(at: .zero)
+        machine.fail(EndedOnArrival(pause: .seconds(named)), at: .seconds(100), random: 0)
+        guard case .fail(let error) = machine.ask(at: .seconds(101)) else {
+            Issue.record("The pause was not kept.")
+            return
+        }
+        #expect((error as? EndedOnArrival)?.pause == .seconds(pause - 1))
+        #expect(self.decision(of: machine, at: 99 + pause) == "fail")
+        #expect(self.decision(of: machine, at: 100 + pause) == "wait and refresh")
+    }
+}
+
+@Suite struct RefreshingCacheTests {
+    private let clock = ManualClock()
+
+    private func cache(
+        capacity: Int = 8, fetch: @escaping @Sendable (String) async throws -> String = { $0 }
+    ) -> RefreshingCache<String, String> {
+        RefreshingCache(windows: .accessToken, capacity: capacity, time: TimeSource(clock: self.clock)) { key in
+            (try await fetch(key), .seconds(3600))
+        }
+    }
+
+    @Test func `there are no more values than there is room for`() async throws {
+        let cache = self.cache(capacity: 2)
+        for key in ["a", "b", "c", "d"] { #expect(try await cache.value(for: key) == key) }
+        #expect(["a", "b", "c", "d"].compactMap(cache.current).count == 2)
+        #expect(cache.current("d") == "d")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `what somebody waits for keeps its room`() async throws {
+        let (opened, open) = AsyncStream.makeStream(of: Void.self)
+        let cache = self.cache(capacity: 1) { key in
+            if key == "slow" { for await _ in opened { break } }
+            return key
+        }
+        let slow = Task { try await cache.value(for: "slow") }
+        while cache.statistics.misses == 0 { await Task.yield() }
+        #expect(try await cache.value(for: "quick") == "quick")
+        open.yield()
+        #expect(try await slow.value == "slow")
+    }
+
+    @Test func `only the value that is meant is dropped or renewed`() async throws {
+        let count = Locked(0)
+        let cache = self.cache { key in
+            let number = count.withLock { count -> Int in
+                count += 1
+                return count
+            }
+            return "\(key) \(number)"
+        }
+        #expect(try await cache.value(for: "a") == "a 1")
+        self.clock.advance(by: .seconds(60))
+        #expect(cache.discard("a") { $0 == "a 0" })
+        cache.renew("a", isUseless: true) { $0 == "a 0" }
+        #expect(try await cache.value(for: "a") == "a 1")
+        cache.renew("a", isUseless: true) { $0 == "a 1" }
+        #expect(try await cache.value(for: "a") == "a 2")
+        #expect(!cache.discard("a") { $0 == "a 2" }, "a value is not fetched again at once")
+        self.clock.advance(by: .seconds(60))
+        #expect(cache.discard("a") { $0 == "a 2" })
+        #expect(try await cache.value(for: "a") == "a 3")
     }
 }

@@ -105,6 +105,37 @@ import Testing
         #expect(signer.calls == signatures + 1)
     }
 
+    @Test func `claims that name one thing of any kind are no shared token's`() throws {
+        let task = try TaskID(checking: "a")
+        let named = [
+            try AuthorizationClaims(vehicle: .only(VehicleID(checking: "a"))),
+            try AuthorizationClaims(trip: .only(TripID(checking: "a"))),
+            try AuthorizationClaims(deliveryVehicle: .only(DeliveryVehicleID(checking: "a"))),
+            try AuthorizationClaims(task: .only(task)), try AuthorizationClaims(taskList: .only([task])),
+            try AuthorizationClaims(tracking: .only(TrackingID(checking: "a"))),
+            try AuthorizationClaims(additional: ["note": "a"]),
+        ]
+        for claims in named { #expect(!claims.namesNoResource, "\(claims.summary)") }
+        let wide = [
+            try AuthorizationClaims(), try AuthorizationClaims(vehicle: .any, trip: .any),
+            try AuthorizationClaims(taskList: .any), try AuthorizationClaims(deliveryVehicle: .any, task: .any),
+            try AuthorizationClaims(tracking: .any),
+        ]
+        for claims in wide { #expect(claims.namesNoResource, "\(claims.summary)") }
+    }
+
+    @Test func `a shared token is dropped where it is the one that was refused`() async throws {
+        let (signer, clock) = (try CountingSigner(TestKeys.server.get()), ManualClock())
+        let signers = self.signers([.server: signer], clock: clock)
+        let first = try await signers.mint(.server)
+        clock.advance(by: .seconds(60))
+        signers.discard(FleetToken("a.b.c"), of: .server)
+        #expect(try await signers.mint(.server) == first)
+        signers.discard(first.token, of: .server)
+        #expect(try await signers.mint(.server) != first)
+        #expect(signer.calls == 2)
+    }
+
     @Test func `a token for one resource is signed at each call`() async throws {
         let signer = try CountingSigner(TestKeys.driver.get())
         let signers = self.signers([.driver: signer])

@@ -88,6 +88,7 @@ import Testing
         for _ in 0..<3 { await #expect(throws: SigningError.self) { try await self.mint(ladder) } }
         let error = await #expect(throws: SigningError.self) { try await self.mint(ladder) }
         #expect(error?.message.contains("passed over") == true)
+        #expect(error?.cause is Broken)
         #expect(signer.calls == 3)
         works.withLock { $0 = true }
         self.clock.advance(by: .seconds(1))
@@ -131,6 +132,39 @@ import Testing
         #expect(first.calls == 4)
         #expect(ladder.statistics.map(\.failures) == [0, 0])
         #expect(ladder.statistics.map(\.isPassedOver) == [false, false])
+    }
+
+    @Test func `failures between which a rung signed do not add up`() async throws {
+        let signer = try CountingSigner(TestKeys.driver.get()) { number in
+            if !number.isMultiple(of: 3) { throw Broken() }
+        }
+        let ladder = try SignerLadder([signer], clock: self.clock)
+        for _ in 0..<12 { _ = try? await self.mint(ladder) }
+        #expect(signer.calls == 12)
+        #expect(ladder.statistics.map(\.isPassedOver) == [false])
+    }
+
+    /// What ends the call that looks at a rung that is passed over, and tells nothing of the rung.
+    @Test(
+        arguments: [CancellationError(), SigningError.Code.heldBack, SigningError.Code.tokenTooLong] as [any Sendable])
+    func `a rung is looked at again where the call that looked at it says nothing of it`(end: any Sendable) async throws
+    {
+        let signer = try CountingSigner(TestKeys.driver.get()) { number in
+            switch number {
+            case 1...3: throw Broken()
+            case 4:
+                guard let code = end as? SigningError.Code else { throw CancellationError() }
+                throw SigningError(code: code, message: "It says nothing of the rung.")
+            default: break
+            }
+        }
+        let ladder = try SignerLadder([signer], clock: self.clock)
+        for _ in 0..<3 { _ = try? await self.mint(ladder) }
+        self.clock.advance(by: .seconds(1))
+        _ = try? await self.mint(ladder)
+        #expect(signer.calls == 4)
+        await #expect(throws: Never.self) { try await self.mint(ladder) }
+        #expect(ladder.statistics.map(\.isPassedOver) == [false])
     }
 
     @Test func `a cancelled caller is no failure of the rung`() async throws {

@@ -73,6 +73,11 @@ enum TestKeys {
                 try MintingWindow(backdating: .seconds(backdating), lifetime: .seconds(lifetime))
             }
         }
+        for (backdating, lifetime) in [(0, 600), (600, 1200), (600, 3600)] {
+            #expect(throws: Never.self) {
+                try MintingWindow(backdating: .seconds(backdating), lifetime: .seconds(lifetime))
+            }
+        }
         let window = try MintingWindow(backdating: .seconds(60), lifetime: .seconds(1800))
         #expect(window.times(at: 1000) == (940, 2740))
     }
@@ -94,6 +99,12 @@ enum TestKeys {
             try await TokenMinter(signer: signer).mint(self.claims(), at: Self.now)
         }
         #expect(error?.code == .releaseCheckFailed)
+        let server = try TestKeys.server.get().publicKey()
+        let misnamed = BrokenSigner(account: key.account, keyID: key.keyID, publicKey: server)
+        let other = await #expect(throws: SigningError.self) {
+            try await TokenMinter(signer: misnamed).mint(self.claims(), at: Self.now)
+        }
+        #expect(other?.message.contains("names another key than the signer") == true)
         let unchecked = TokenMinter(signer: signer, checksBeforeRelease: false)
         await #expect(throws: Never.self) { try await unchecked.mint(self.claims(), at: Self.now) }
     }

@@ -27,6 +27,33 @@ import Testing
         }
     }
 
+    @Test func `a key without an id is tried for its own account's tokens, and one without an account by its id alone`()
+        throws
+    {
+        let key = try TestKeys.driver.get()
+        let text = String(decoding: JWKS.write([try key.publicKey()]), as: UTF8.self)
+        let unnamed = Array(text.replacing("\"kid\":\"\(key.keyID)\",", with: "").utf8)
+        let accounts = ["a@acme", "b@acme"].map { TrustedAccount(email: $0, role: .driver, provider: nil) }
+        let keys = try (accounts + [nil]).flatMap { try JWKS.read(unnamed, named: "set", account: $0) }
+        let set = TrustedKeySet(keys)
+        #expect(keys.count == 3)
+        #expect(set.unnamedKeys(ofAccount: "a@acme").map { $0.account?.email } == ["a@acme", nil])
+        #expect(set.keys(ofAccount: "a@acme").map { $0.account?.email } == ["a@acme"])
+        #expect(set.keys(ofAccount: "c@acme").isEmpty)
+    }
+
+    @Test func `a key is another one if its bits, its account or its end is`() throws {
+        let (key, other) = (try TestKeys.driver.get(), try TestKeys.server.get())
+        let accounts = ["a@acme", "b@acme"].map { TrustedAccount(email: $0, role: .driver, provider: nil) }
+        let text = String(decoding: JWKS.write([try other.publicKey()]), as: UTF8.self)
+        let twin = try #require(
+            try JWKS.read(Array(text.replacing(other.keyID, with: key.keyID).utf8), account: accounts[0]).first)
+        let own = try key.publicKey().bound(to: accounts[0])
+        #expect(own.isSame(as: own))
+        #expect(own.id == twin.id && !own.isSame(as: twin))
+        #expect(!own.isSame(as: try own.bound(to: accounts[1])))
+    }
+
     @Test func `any changed bit is refused`() async throws {
         let verifier = TokenVerifier(keys: try TestKeys.trusted())
         let token = try await self.token()
