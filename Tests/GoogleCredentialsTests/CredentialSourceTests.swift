@@ -84,6 +84,8 @@ import Testing
         let requests = self.world.network.requests
         #expect(requests.count == 2)
         #expect(requests[1].url == Files.impersonationURL)
+        // A person's login has its scopes already.
+        #expect(requests[0].form["scope"] == nil)
         #expect(requests[1].header("authorization") == "Bearer MARKED-access")
         #expect(requests[1].header("x-goog-user-project") == "billed")
         #expect(
@@ -327,6 +329,10 @@ import Testing
         ("token_url", "https://us-central1.sts.rep.googleapis.com/"),
         ("token_url", "https://sts.1.rep.googleapis.com/"), ("token_url", "https://sts..rep.googleapis.com/"),
         ("token_url", "https://sts.a.us.rep.googleapis.com/"),
+        ("token_url", "https://sts.us-.rep.googleapis.com/"), ("token_url", "https://sts.rep.rep.googleapis.com/"),
+        ("token_url", "https://sts-private.q.googleapis.com/"), ("token_url", "https://sts.evilgoogleapis.com/"),
+        ("token_url", "https://evil%2f.sts.googleapis.com/"), ("token_url", "https://evil_.sts.googleapis.com/"),
+        ("token_url", #"https://sts.googleapis.com\.evil.example/"#), ("token_url", "https://sts.googleapis.com/a b"),
         ("service_account_impersonation_url", "https://evil.example/v1/a@b:generateAccessToken"),
     ])
     func `hosts that are not Google's get no credential`(field: String, url: String) async {

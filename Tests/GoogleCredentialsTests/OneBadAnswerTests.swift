@@ -143,6 +143,17 @@ import Testing
         #expect(try await world.load(Files.user).accessToken(scopes: []).value == "MARKED-access")
     }
 
+    @Test(arguments: [
+        (408, true), (429, true), (500, true), (503, true), (400, false), (401, false), (404, false), (499, false),
+    ])
+    func `what may pass is told by its status from what does not`(status: Int, mayPass: Bool) async throws {
+        let world = World(StandIn { _, _ in UpstreamResponse(status: status) })
+        let credential = try await world.load(Files.user)
+        let error = await #expect(throws: CredentialError.self) { try await credential.accessToken(scopes: []) }
+        #expect(error?.code == (mayPass ? .unavailable : .refused))
+        #expect(error?.isTransient == mayPass)
+    }
+
     @Test func `Retry-After is kept to, or the call given up when it goes past the limit`() async throws {
         let patient = RetryPolicy(attempts: 3, limit: .seconds(60))
         #expect(patient.pause(afterFailures: 1, retryAfter: .seconds(30), random: 0.5) >= .seconds(30))
