@@ -173,8 +173,8 @@ let package = Package(
             dependencies: ["FleetTokens", server("GRDB", "GRDB.swift"), server("GRDBSQLite", "GRDB.swift")],
             swiftSettings: settings
         ),
-        // What running the token server and the engine have in common: configuration files, ports, metrics, the
-        // pages' rules of tokens.
+        // What running the token server and the engine have in common: configuration files, ports, trusted accounts,
+        // withdrawn tokens, readiness, metrics, the pages' rules of tokens.
         .target(
             name: "FleetOperation",
             dependencies: [

@@ -37,8 +37,6 @@ struct Problem: Error, HTTPResponseError {
     var faults: [Fault] = []
     /// When to come again, where the answer says.
     let retryAfter: Duration?
-    /// The methods that the path takes, where another was used.
-    var allowed: [HTTPRequest.Method] = []
 
     init(_ kind: ProblemKind, _ detail: String, retryAfter: Duration? = nil) {
         self.kind = kind
@@ -84,12 +82,6 @@ struct Problem: Error, HTTPResponseError {
         self.faults = faults
     }
 
-    /// A method that a path does not take.
-    init(methodOtherThan allowed: [HTTPRequest.Method]) {
-        self.init(.methodNotAllowed, "This path takes \(allowed.map(\.rawValue).joined(separator: ", ")).")
-        self.allowed = allowed
-    }
-
     /// A sender who is not known.
     static let unauthenticated = Problem(TokenDeskRefusal.unauthenticated)
     /// Something that fails for now.
@@ -103,7 +95,6 @@ struct Problem: Error, HTTPResponseError {
     var response: Response {
         var headers: HTTPFields = [.contentType: "application/problem+json", .cacheControl: "no-store"]
         if self.kind == .unauthenticated { headers[.wwwAuthenticate] = "Bearer" }
-        if !self.allowed.isEmpty { headers[.allow] = self.allowed.map(\.rawValue).joined(separator: ", ") }
         headers[.retryAfter] = self.retryAfter.map(RouteError.retryAfterValue)
         return Response(
             status: self.status, headers: headers,

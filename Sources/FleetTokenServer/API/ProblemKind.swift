@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import HTTPTypes
 
 /// What can go wrong with a request to the API; the raw value is the `code` of an answer and never changes.
@@ -47,7 +48,7 @@ enum ProblemKind: String, CaseIterable {
         case .unauthenticated: "The caller is not known"
         case .permissionDenied: "The caller may not have this"
         case .notFound: "There is no such thing"
-        case .methodNotAllowed: "The path takes other methods"
+        case .methodNotAllowed: MethodNotAllowed.title
         case .bodyTooLarge: "The body is too large"
         case .unsupportedMediaType: "The body is of another type"
         case .rateLimited: "Too many requests"

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+package import FleetOperation
 package import FleetSigning
 package import Logging
 package import ServiceLifecycle
@@ -33,16 +34,22 @@ package struct FollowedServers: Sendable {
     package init(
         revocations source: RevocationSource? = nil, trusting trustFile: String? = nil, logger: Logger
     ) throws(TokenServerError) {
-        let (metrics, revocations, clocks) = (self.metrics, self.revocations, self.clocks)
+        let (metrics, revocations) = (self.metrics, self.revocations)
         let verifier = TokenVerifier(keys: TrustedKeySet([]), revocations: revocations)
         self.verifier = verifier
-        self.following = try source.map { source throws(TokenServerError) in
-            RevocationFollowing(try source.follower(of: revocations, clocks: clocks), logger: logger) {
-                metrics.revocationPoll($0, age: $1)
+        let clocks = self.clocks
+        func transport() -> DatedTransport { DatedTransport(clocks: clocks, mayBeStored: true) }
+        do throws(ConfigurationError) {
+            self.following = try source.map { source throws(ConfigurationError) in
+                RevocationFollowing(try source.follower(of: revocations, transport: transport()), logger: logger) {
+                    metrics.revocationPoll($0, age: $1)
+                }
             }
-        }
-        self.trusting = try trustFile.map { file throws(TokenServerError) in
-            try AccountTrusting(files: [file], verifier: verifier, clocks: clocks, logger: logger)
+            self.trusting = try trustFile.map { file throws(ConfigurationError) in
+                try AccountTrusting(files: [file], verifier: verifier, transport: transport(), logger: logger)
+            }
+        } catch {
+            throw TokenServerError(error)
         }
     }
 

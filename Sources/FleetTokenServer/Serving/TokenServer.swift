@@ -162,7 +162,7 @@ public struct TokenServer: Service {
 
     /// Adds what the server answers to a router of your own, for a program that listens itself.
     ///
-    /// The routes are those of ``TokenRoutes``, ``OperationRoutes`` and ``RevocationRoutes``, and of ``AdminRoutes`` where
+    /// The routes are those of ``TokenRoutes``, `OperationRoutes` and ``RevocationRoutes``, and of ``AdminRoutes`` where
     /// the configuration names administrators. ``prepare()`` the server before you listen, and run ``upkeep`` beside your
     /// own. What the configuration says of listening, TLS, limits of connections, origins and proxies is then yours to do.
     ///

@@ -8,6 +8,7 @@ import FleetSigning
 import FleetTokenServer
 import FleetTokens
 import Foundation
+import GoogleCredentials
 import Hummingbird
 import Logging
 import ServiceLifecycle
@@ -32,7 +33,8 @@ struct EngineProcess {
         let revocations = RevocationList()
         let verifier = TokenVerifier(keys: TrustedKeySet([]), revocations: revocations)
         self.trusting = try AccountTrusting(
-            files: configuration.trustFiles, of: Set(configuration.providers), verifier: verifier, logger: logger)
+            files: configuration.trustFiles, of: Set(configuration.providers), verifier: verifier,
+            transport: AsyncHTTPClientTransport(), logger: logger)
         let router = try configuration.router.map { try EngineService.router($0, logger: logger) }
         let engine = try EngineService(
             .init(
@@ -41,7 +43,8 @@ struct EngineProcess {
                 retention: configuration.retention),
             verifier: self.trusting.trust, logger: logger)
         self.following = try configuration.revocations.map { source in
-            let follower = try RevocationSource(url: source.url, keys: source.keys).follower(of: revocations)
+            let follower = try RevocationSource(url: source.url, keys: source.keys).follower(
+                of: revocations, transport: AsyncHTTPClientTransport())
             return RevocationFollowing(follower, logger: logger) { engine.metrics.revocationPoll($0, age: $1) }
         }
         self.stored = try configuration.revocationStore.map {

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
-import FleetTokenServer
+import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
@@ -49,6 +49,23 @@ struct OperationRoutesTests {
             #expect(head.status == whole.status)
             #expect(head.headers[.contentLength] == "\(whole.body.readableBytes)")
             #expect(head.body.readableBytes == 0)
+        }
+    }
+
+    @Test func `another method is told which ones there are`() async throws {
+        let router = Router()
+        OperationRoutes(problems: { [:] }, metrics: { "" }).add(to: router)
+        let problem =
+            #"{"code":"method_not_allowed","detail":"This path takes GET, HEAD.","status":405,"#
+            + #""title":"The path takes other methods","type":"/problems#method_not_allowed"}"#
+        try await Application(router: router).test(.router) { client in
+            for method in [HTTPRequest.Method.post, .delete] {
+                let answer = try await client.execute(uri: "/readyz", method: method)
+                #expect(answer.status == .methodNotAllowed)
+                #expect(answer.headers[.allow] == "GET, HEAD")
+                #expect(answer.headers[.contentType] == "application/problem+json")
+                #expect(String(buffer: answer.body) == problem)
+            }
         }
     }
 }

@@ -2,8 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import FleetSigning
-import FleetTokenServer
 import FleetTokens
 import Foundation
 import Testing
@@ -82,14 +82,14 @@ import Testing
         ("version: 1\nroles: {x: {}}\naccounts: []", "the role x permits nothing"),
     ])
     func `what is wrong is told with its place`(yaml: String, message: String) throws {
-        let error = try #require(throws: TokenServerError.self) { try self.read(yaml) }
+        let error = try #require(throws: ConfigurationError.self) { try self.read(yaml) }
         #expect(error.message.hasPrefix("trust.yaml:"))
         #expect(error.message.contains(message))
     }
 
     @Test func `an account that stands twice is an error`() throws {
         let entry = "\n- {email: a@p.iam.gserviceaccount.com, roles: server}"
-        let error = try #require(throws: TokenServerError.self) {
+        let error = try #require(throws: ConfigurationError.self) {
             try self.read("version: 1\naccounts:\(entry)\(entry)")
         }
         #expect(error.message.contains("stands twice"))

@@ -2,7 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetOperation
 package import FleetSigning
 import FleetTokens
 package import Foundation
@@ -18,13 +17,9 @@ package struct TrustFile: Sendable {
     ///   - yaml: The file's text.
     ///   - file: Its name for messages.
     ///   - folder: The folder that relative paths start at.
-    /// - Throws: ``TokenServerError`` with the line and column.
-    package init(yaml: String, file: String, folder: URL) throws(TokenServerError) {
-        do throws(ConfigurationError) {
-            try self.init(YAMLNode(yaml: yaml, file: file), folder: folder)
-        } catch {
-            throw TokenServerError(error)
-        }
+    /// - Throws: ``ConfigurationError`` with the line and column.
+    package init(yaml: String, file: String, folder: URL) throws(ConfigurationError) {
+        try self.init(YAMLNode(yaml: yaml, file: file), folder: folder)
     }
 
     private init(_ root: YAMLNode, folder: URL) throws(ConfigurationError) {

@@ -2,7 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetOperation
 package import FleetSigning
 package import FleetTokens
 import Foundation
@@ -22,28 +21,25 @@ package struct AccountTrusting: Service {
     ///   - paths: The files; an account may stand in one of them.
     ///   - providers: The providers that accounts may reach; `nil` for any.
     ///   - verifier: Gets the accounts' keys beside its own.
-    ///   - clocks: Remembers what the keys' servers say of the time.
+    ///   - transport: Asks for published keys.
     ///   - logger: Hears of each fetch that fails where the one before did not, and of the next that does not.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` that names line and column.
+    /// - Throws: ``ConfigurationError`` that names the file, and line and column where one place of it is at fault.
     package init(
         files paths: [String], of providers: Set<ProviderID>? = nil, verifier: TokenVerifier,
-        clocks: UpstreamClocks = UpstreamClocks(), logger: Logger
-    ) throws(TokenServerError) {
+        transport: any UpstreamTransport, logger: Logger
+    ) throws(ConfigurationError) {
         var sources: [TrustedAccountSource] = []
         for path in paths {
             for source in try Self.accounts(in: path) {
                 let account = source.account
                 guard !sources.contains(where: { $0.account.email == account.email }) else {
-                    throw TokenServerError(
-                        code: .invalidConfiguration,
-                        message:
-                            "\(path): the account \(account.email) stands in another trust file; name all its roles "
+                    throw ConfigurationError(
+                        "\(path): the account \(account.email) stands in another trust file; name all its roles "
                             + "in one entry.")
                 }
                 if let providers, let provider = account.provider, !providers.contains(provider) {
-                    throw TokenServerError(
-                        code: .invalidConfiguration,
-                        message: "\(path): the account \(account.email) is of the provider \(provider), which is "
+                    throw ConfigurationError(
+                        "\(path): the account \(account.email) is of the provider \(provider), which is "
                             + "not among providers; add it there, or remove the account.")
                 }
                 sources.append(source)
@@ -52,21 +48,17 @@ package struct AccountTrusting: Service {
         self.accounts = sources.map(\.account.email)
         self.log = WatchLog(logger: logger)
         do throws(SigningError) {
-            self.trust = try AccountTrust(
-                sources, transport: DatedTransport(clocks: clocks, mayBeStored: true),
-                verifier: verifier)
+            self.trust = try AccountTrust(sources, transport: transport, verifier: verifier)
         } catch {
-            throw TokenServerError(
-                code: .invalidConfiguration, message: "\(paths.joined(separator: ", ")): \(error.message)")
+            throw ConfigurationError("\(paths.joined(separator: ", ")): \(error.message)")
         }
     }
 
-    private static func accounts(in path: String) throws(TokenServerError) -> [TrustedAccountSource] {
+    private static func accounts(in path: String) throws(ConfigurationError) -> [TrustedAccountSource] {
         let file = URL(filePath: path)
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
-            throw TokenServerError(
-                code: .invalidConfiguration,
-                message: "the trust file \(path) cannot be read as UTF-8 text; create it, or name the right file.")
+            throw ConfigurationError(
+                "the trust file \(path) cannot be read as UTF-8 text; create it, or name the right file.")
         }
         return try TrustFile(yaml: text, file: path, folder: file.deletingLastPathComponent()).accounts
     }

@@ -2,12 +2,12 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPTypes
-import Hummingbird
+package import HTTPTypes
+package import Hummingbird
 
 extension RouterMethods {
     /// Answers the methods that a path takes, and says so to requests with any other (RFC 9110 §15.5.6).
-    func resource(
+    package func resource(
         _ path: RouterPath,
         _ handlers: [HTTPRequest.Method: @Sendable (Request, Context) async throws -> Response]
     ) {
@@ -17,12 +17,12 @@ extension RouterMethods {
         ]
         for (method, handler) in handlers { self.on(path, method: method, use: handler) }
         for case let method? in others where handlers[method] == nil {
-            self.on(path, method: method) { _, _ -> Response in throw Problem(methodOtherThan: allowed) }
+            self.on(path, method: method) { _, _ -> Response in throw MethodNotAllowed(allowed) }
         }
     }
 
     /// Answers GET, and HEAD with the same head and no body (RFC 9110 §9.1); for what only reads.
-    func readResource(
+    package func readResource(
         _ path: RouterPath, _ handler: @escaping @Sendable (Request, Context) async throws -> Response
     ) {
         self.resource(path, [.get: handler, .head: { try await handler($0, $1).createHeadResponse() }])

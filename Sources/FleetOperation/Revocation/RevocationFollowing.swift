@@ -2,7 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetOperation
 package import FleetSigning
 import FleetTokens
 import Foundation
@@ -28,19 +27,17 @@ package struct RevocationSource: Sendable {
     ///
     /// - Parameters:
     ///   - list: Gets what is withdrawn there.
-    ///   - clocks: Remembers what the server says of the time.
+    ///   - transport: Asks for the list and its keys.
     /// - Returns: It, for a ``RevocationFollowing``.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    /// - Throws: ``ConfigurationError`` that names the list's address.
     package func follower(
-        of list: RevocationList, clocks: UpstreamClocks = UpstreamClocks()
-    ) throws(TokenServerError) -> RevocationFollower {
+        of list: RevocationList, transport: any UpstreamTransport
+    ) throws(ConfigurationError) -> RevocationFollower {
         do throws(SigningError) {
             return try RevocationFollower(
-                url: self.url, keys: try self.followerKeys(),
-                transport: DatedTransport(clocks: clocks, mayBeStored: true), list: list)
+                url: self.url, keys: try self.followerKeys(), transport: transport, list: list)
         } catch {
-            throw TokenServerError(
-                code: .invalidConfiguration, message: "\(UpstreamAddress.withoutQuery(self.url)): \(error.message)")
+            throw ConfigurationError("\(UpstreamAddress.withoutQuery(self.url)): \(error.message)")
         }
     }
 
