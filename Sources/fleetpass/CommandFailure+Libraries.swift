@@ -13,6 +13,7 @@ extension CommandFailure {
         switch error {
         case let failure as CommandFailure: self = failure
         case let error as TokenServerError: self.init(store: error)
+        case let error as EngineError: self.init(engineStore: error)
         case let error as ConfigurationError: self.init(status: .configuration, message: error.message)
         case let error as PostgreSQLError: self.init(database: error)
         default: return nil
@@ -31,7 +32,7 @@ extension CommandFailure {
     }
 
     /// An engine's store that cannot be used, for now or before something is mended.
-    init(engineStore error: EngineError) {
+    private init(engineStore error: EngineError) {
         self.init(status: error.code == .unavailable ? .unreachable : .configuration, message: error.message)
     }
 

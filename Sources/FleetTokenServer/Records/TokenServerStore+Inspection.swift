@@ -86,9 +86,12 @@ extension TokenServerStore {
     ///
     /// - Parameter address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/storeUnreachable``.
-    package static func checkAnswer(of address: String) async throws(TokenServerError) {
-        guard case .unreachable(let problem, next: _) = await Self.inspect(postgreSQL: address) else { return }
-        throw TokenServerError(code: .storeUnreachable, message: "the store: \(problem)")
+    static func checkAnswer(of address: String) async throws(TokenServerError) {
+        do throws(PostgreSQLError) {
+            try await PostgreSQLPool.checkAnswer(of: address)
+        } catch {
+            throw TokenServerError(code: .storeUnreachable, message: "the store: \(error.message)")
+        }
     }
 
     /// Looks whether a file can be used as the store, and changes nothing.

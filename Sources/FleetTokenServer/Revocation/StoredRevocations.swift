@@ -2,15 +2,15 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetOperation
-package import FleetSigning
+public import FleetOperation
+public import FleetSigning
 import FleetTokens
 import Foundation
-package import Logging
+public import Logging
 import ServiceLifecycle
 
 /// Withdraws from an engine what a token server's store withdraws, until shutdown.
-package struct StoredRevocations: Service {
+public struct StoredRevocations: RevocationKeeping {
     private static let part = "withdrawn tokens"
 
     private let store: TokenServerStore
@@ -26,7 +26,7 @@ package struct StoredRevocations: Service {
     ///   - list: Gets what is withdrawn.
     ///   - logger: Hears when the store cannot be read, and when it can be again.
     /// - Throws: ``TokenServerError``, with ``TokenServerError/Code/storeUnreachable`` for a file that does not serve now.
-    package init(in place: String, for list: RevocationList, logger: Logger) throws(TokenServerError) {
+    public init(in place: String, for list: RevocationList, logger: Logger) throws(TokenServerError) {
         let isAddress = TokenServerStore.isAddress(place)
         // Opening it would update the tables of a server of an older version.
         if !isAddress, FileManager.default.fileExists(atPath: place) {
@@ -47,15 +47,28 @@ package struct StoredRevocations: Service {
     }
 
     /// Why the store cannot be read now, if it cannot.
-    package var problem: String? {
+    public var problem: String? {
         self.log.problem(of: Self.part).map { _ in "the store of withdrawn tokens cannot be read" }
+    }
+
+    /// Takes over what is withdrawn now; a database that does not answer is waited for.
+    ///
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` where a database that answers
+    ///   holds no token server's store.
+    public func prepare() async throws {
+        do throws(TokenServerError) {
+            try await self.check()
+        } catch {
+            guard error.code == .storeUnreachable else { throw error }
+        }
+        await self.refresh()
     }
 
     /// Looks whether a database that answers holds a token server's store.
     ///
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` where it does not, or with
     ///   ``TokenServerError/Code/storeUnreachable`` where it does not answer.
-    package func check() async throws(TokenServerError) {
+    private func check() async throws(TokenServerError) {
         guard let address = self.unseen.withLock({ $0 }) else { return }
         try Self.check(await TokenServerStore.inspect(postgreSQL: address))
         self.unseen.withLock { $0 = nil }
@@ -78,7 +91,7 @@ package struct StoredRevocations: Service {
     }
 
     /// Takes over what is withdrawn now.
-    package func refresh() async {
+    private func refresh() async {
         await self.log.perform(Self.part) {
             try await self.check()
             self.list.replace(try await RevocationStore(store: self.store).current(at: Date()))
@@ -86,7 +99,7 @@ package struct StoredRevocations: Service {
     }
 
     /// Takes over what is withdrawn every two seconds, until shutdown; closes the store then.
-    package func run() async throws {
+    public func run() async throws {
         await untilShutdown { await self.refresh() }
         try self.store.close()
     }

@@ -2,8 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetEngine
-import FleetTokenServer
+import FleetPostgreSQL
 import Logging
 
 /// The engine's store: a file in a data folder, or a database that many nodes share.
@@ -18,32 +17,24 @@ enum EngineStoreChoice {
             }
     }
 
-    func engine(
-        verifier: any TokenVerifying, router: OSRMRouter?, recorder: CallRecorder?, watch: DeviationWatch,
-        faults: FaultInjector?, metrics: EngineMetrics,
-        logger: Logger
-    ) -> Engine {
+    /// The store itself.
+    var store: any EngineStore {
         switch self {
-        case .file(let store):
-            Engine(
-                store: store, verifier: verifier, router: router, recorder: recorder, watch: watch, faults: faults,
-                metrics: metrics, logger: logger)
-        case .database(let store, address: _):
-            Engine(
-                store: store, verifier: verifier, router: router, recorder: recorder, watch: watch, faults: faults,
-                metrics: metrics, logger: logger)
+        case .file(let store): store
+        case .database(let store, address: _): store
         }
     }
 
     /// Fails with what to mend where the store cannot be used, and tells where it can and others may be on the way.
-    func check(_ logger: Logger) async throws {
+    func check(_ logger: Logger) async throws(EngineError) {
         guard case .database(let store, address: let address) = self else { return }
-        try await TokenServerStore.checkAnswer(of: address)
-        do throws(EngineError) {
-            try await store.check()
+        do throws(PostgreSQLError) {
+            try await PostgreSQLPool.checkAnswer(of: address)
         } catch {
-            throw CommandFailure(engineStore: error)
+            throw EngineError(
+                code: .unavailable, reason: "STORE_UNAVAILABLE", message: "the store: \(error.message)")
         }
+        try await store.check()
         await logger.warn(ofDatabase: address)
     }
 

@@ -2,9 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetEngine
 import FleetOperation
-import FleetTokenServer
 import FleetTokens
 import HTTPTypes
 import Hummingbird
@@ -14,7 +12,7 @@ import NIOCore
 ///
 /// A request that was passed on by a proxy is not of this machine, wherever the proxy is and however this machine is
 /// named.
-struct PageVisibilityMiddleware: RouterMiddleware {
+struct PageVisibilityMiddleware<Context: RequestContext & RemoteAddressRequestContext>: RouterMiddleware {
     private let visibility: EngineConfiguration.PageVisibility
 
     init(_ visibility: EngineConfiguration.PageVisibility) {
@@ -22,8 +20,7 @@ struct PageVisibilityMiddleware: RouterMiddleware {
     }
 
     @concurrent func handle(
-        _ request: Request, context: CallerRequestContext,
-        next: @concurrent (Request, CallerRequestContext) async throws -> Response
+        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
         guard self.shows(to: request, from: context.remoteAddress?.ipAddress ?? "") else {
             throw HTTPError(.notFound)
