@@ -137,6 +137,9 @@ import Testing
         #expect(driver.look("new", at: 65) == "unavailable and fetch")
         driver.fetched(["a", "new"], at: 66)
         #expect(driver.look("new", at: 66) == "keys")
+        // Once a fetch succeeds, it is told again.
+        #expect(driver.look("other", at: 94) == "unknown")
+        #expect(driver.look("other", at: 95) == "wait and fetch")
     }
 
     @Test func `the wait after failures doubles up to a minute, and no state is final`() {

@@ -54,6 +54,15 @@ import Testing
         #expect(!own.isSame(as: try own.bound(to: accounts[1])))
     }
 
+    @Test func `what one source withdraws stays withdrawn whatever another says`() {
+        let list = RevocationList()
+        list.replace(fingerprints: [], keyIDs: ["a"], from: "store")
+        list.replace(fingerprints: [], keyIDs: ["b"], from: "https://tokens.example")
+        #expect(list.holds(keyID: "a") && list.holds(keyID: "b"))
+        list.replace(fingerprints: [], keyIDs: [], from: "store")
+        #expect(!list.holds(keyID: "a") && list.holds(keyID: "b"))
+    }
+
     @Test func `any changed bit is refused`() async throws {
         let verifier = TokenVerifier(keys: try TestKeys.trusted())
         let token = try await self.token()
