@@ -184,6 +184,55 @@ import Testing
         #expect(await code { try await fixture.createTrip("trip-1") } == .alreadyExists)
     }
 
+    @Test func `a request without what it is to write is refused by the name of that`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        try await fixture.createTrip("trip-1")
+        func field<Call: EngineCall>(
+            _ call: Call.Type, token: String = serverToken, _ change: (inout Call.Request) -> Void
+        ) async -> String? {
+            var request = Call.Request()
+            change(&request)
+            do throws(EngineError) {
+                _ = try await fixture.engine.perform(call, request, token: token)
+                return nil
+            } catch {
+                return error.metadata["field"]
+            }
+        }
+        let vehicle = await field(CreateVehicle.self) {
+            $0.parent = "providers/acme"
+            $0.vehicleID = "veh-2"
+        }
+        #expect(vehicle == "vehicle")
+        let trip = await field(CreateTrip.self) {
+            $0.parent = "providers/acme"
+            $0.tripID = "trip-2"
+        }
+        #expect(trip == "trip")
+        let task = await field(CreateTask.self, token: deliveryToken) {
+            $0.parent = "providers/acme"
+            $0.taskID = "task-1"
+        }
+        #expect(task == "task")
+        let batch = await field(BatchCreateTasks.self, token: "delivery_server|taskids=*") {
+            $0.parent = "providers/acme"
+            $0.requests = [.with { $0.taskID = "task-1" }]
+        }
+        #expect(batch == "requests")
+        // What the mask names would be cleared.
+        let changedVehicle = await field(UpdateVehicle.self) {
+            $0.name = "providers/acme/vehicles/veh-1"
+            $0.updateMask = .of("attributes")
+        }
+        #expect(changedVehicle == "vehicle")
+        let changedTrip = await field(UpdateTrip.self) {
+            $0.name = "providers/acme/trips/trip-1"
+            $0.updateMask = .of("attributes")
+        }
+        #expect(changedTrip == "trip")
+    }
+
     @Test func `an update of a missing vehicle is refused for its fields first`() async throws {
         let fixture = EngineFixture()
         #expect(

@@ -306,16 +306,20 @@ import Testing
             }
             return try #require(vehicle.remainingVehicleJourneySegments.first)
         }
-        let led = try await report(.at(37.4301, -122.07))
+        // A route leads to the stop that is at most 100 m from its end.
+        let led = try await report(.at(37.43089, -122.07))
         #expect(led.drivingDistanceMeters.value == 700)
         #expect(led.drivingDuration.seconds == 90)
-        // A driver that has gone silent is believed no more.
-        world.clock.advance(by: 301)
+        // A driver that has gone silent is believed for five minutes.
+        world.clock.advance(by: 300)
+        let quiet = try await world.vehicle("dv-1").remainingVehicleJourneySegments[0]
+        #expect(quiet.drivingDistanceMeters.value == 700)
+        world.clock.advance(by: 1)
         let silent = try await world.vehicle("dv-1").remainingVehicleJourneySegments[0]
         #expect(silent.drivingDistanceMeters.value > 1000)
         try await world.updateVehicle("dv-1", ["last_location"]) { $0.lastLocation = .deliveryAt(37.42, -122.07) }
         #expect(try await report(.at(37.43, -122.07)).drivingDistanceMeters.value == 700)
-        let misled = try await report(.at(37.44, -122.07))
+        let misled = try await report(.at(37.43091, -122.07))
         #expect(misled.drivingDistanceMeters.value > 1000)
         #expect(misled.drivingDuration.seconds > 100)
     }
@@ -396,6 +400,25 @@ import Testing
         #expect(emptied.remainingVehicleJourneySegments.isEmpty)
         #expect(try await world.task("a").state == .closed)
         #expect(try await world.task("c").state == .closed)
+    }
+
+    private static let badStops: [@Sendable (inout VehicleJourneySegment) -> Void] = [
+        { $0.clearStop() }, { $0.stop.clearPlannedLocation() }, { $0.stop.plannedLocation.clearPoint() },
+        { $0.stop.plannedLocation.point = .at(91, 0) }, { $0.stop.state = .UNRECOGNIZED(9) },
+    ]
+
+    @Test(arguments: badStops.indices)
+    func `a stop without a place, or in a state that nobody knows, is refused`(index: Int) async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        let outcome = await code {
+            try await world.updateVehicle("dv-1", ["remaining_vehicle_journey_segments"]) {
+                var segment = VehicleJourneySegment.stop(37.43, -122.07, [])
+                Self.badStops[index](&segment)
+                $0.remainingVehicleJourneySegments = [segment]
+            }
+        }
+        #expect(outcome == .invalidArgument)
     }
 
     @Test(arguments: StoreKind.allCases)
