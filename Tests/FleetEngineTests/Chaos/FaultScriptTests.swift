@@ -41,9 +41,9 @@ import Testing
         (#"{"steps":[{"slow":"2s"}],"sed":1}"#, "sed"), (#"{"steps":[{"slow":"2s"}],"seed":-1}"#, "seed"),
         (#"{"steps":[{}]}"#, "0 faults"), (#"{"steps":[{"slow":"2s","status":"INTERNAL"}]}"#, "2 faults"),
         (#"{"steps":[{"slow":"2 s"}]}"#, "slow is no time"), (#"{"steps":[{"slow":"-2s"}]}"#, "slow is no time"),
-        (#"{"steps":[{"slow":"6m"}]}"#, "5 minutes"), (#"{"steps":[{"slow":"99999999999999999999s"}]}"#, "no time"),
+        (#"{"steps":[{"slow":"301s"}]}"#, "5 minutes"), (#"{"steps":[{"slow":"99999999999999999999s"}]}"#, "no time"),
         (#"{"steps":[{"status":"OK"}]}"#, "UNAVAILABLE"), (#"{"steps":[{"refuse":"NO"}]}"#, "TOKEN_EXPIRED"),
-        (#"{"steps":[{"keyExpired":"boss"}]}"#, "fleet_reader"), (#"{"steps":[{"clockOff":"25h"}]}"#, "clockOff"),
+        (#"{"steps":[{"keyExpired":"boss"}]}"#, "fleet_reader"), (#"{"steps":[{"clockOff":"86401s"}]}"#, "clockOff"),
         (#"{"steps":[{"slow":"1s","share":0}]}"#, "share"), (#"{"steps":[{"slow":"1s","share":1.5}]}"#, "share"),
         (#"{"steps":[{"slow":"1s","calls":0}]}"#, "calls"), (#"{"steps":[{"slow":"1s","methods":["Fly"]}]}"#, "Fly"),
         (#"{"steps":[{"slow":"1s","vehicle":"v","trip":"t"}]}"#, "vehicle and trip"),
@@ -57,6 +57,23 @@ import Testing
     ])
     func `a script that is wrong is told where and why`(json: String, expected: String) {
         #expect(self.problem(json)?.contains(expected) == true, "\(self.problem(json) ?? "no problem")")
+    }
+
+    @Test(arguments: [
+        #"{"slow":"300s"}"#, #"{"clockOff":"86400s"}"#, #"{"clockOff":"-86400s"}"#,
+        #"{"slow":"0s","share":1,"calls":1000000}"#,
+    ])
+    func `a step may go up to its limits`(step: String) {
+        #expect(self.problem("{\"steps\":[\(step)]}") == nil)
+    }
+
+    @Test func `a script has a hundred steps at most`() {
+        func script(_ count: Int) -> String {
+            let steps = Array(repeating: #"{"slow":"1s"}"#, count: count).joined(separator: ",")
+            return "{\"steps\":[\(steps)]}"
+        }
+        #expect(self.problem(script(100)) == nil)
+        #expect(self.problem(script(101))?.contains("1 to 100") == true)
     }
 
     private func strikes(_ step: FaultStep, seed: UInt64 = 0, calls: Int, every interval: Duration = .zero) -> [Bool] {

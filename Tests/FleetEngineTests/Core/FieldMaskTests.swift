@@ -138,6 +138,20 @@ import Testing
         #expect(try elsewhere.patching(long, with: turned) == turned)
     }
 
+    @Test func `a nested path may lead into a field of four KiB`() throws {
+        func vehicle(of bytes: Int) throws -> Vehicle {
+            func named(_ length: Int) -> Vehicle {
+                .with { $0.currentRouteSegmentEndPoint.tripID = String(repeating: "x", count: length) }
+            }
+            let message: [UInt8] = try named(4000).serializedBytes()
+            return named(4000 + bytes - message.count)
+        }
+        let selection = try VehicleFields.table.select(.of("current_route_segment_end_point.waypoint_type"))
+        let stored = try vehicle(of: 4096)
+        #expect(try selection.patching(stored, with: Vehicle()) == stored)
+        #expect(throws: EngineError.self) { try selection.patching(vehicle(of: 4097), with: Vehicle()) }
+    }
+
     @Test func `a mask has a hundred paths at most`() throws {
         func select(_ count: Int) throws -> FieldSelection<Vehicle> {
             let paths = Array(repeating: "last_location.location.latitude", count: count)

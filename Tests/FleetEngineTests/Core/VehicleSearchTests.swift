@@ -149,7 +149,7 @@ import Testing
             ("far", { $0.lastLocation = .at(37.4260, -122.073884) }),
             ("corner", { $0.lastLocation = .at(37.4229, -122.0698) }),
             ("shared", { $0.supportedTripTypes = [.shared] }),
-            ("small", { $0.maximumCapacity = 1 }),
+            ("small", { $0.maximumCapacity = 3 }),
             ("truck", { $0.vehicleType.category = .truck }),
             ("nowhere", { $0.clearLastLocation() }),
         ]
@@ -159,7 +159,7 @@ import Testing
             try await fixture.createVehicle(name, vehicle)
         }
         try await fixture.createVehicle("fits")
-        #expect(try await self.search(fixture) { $0.minimumCapacity = 2 } == ["fits"])
+        #expect(try await self.search(fixture) { $0.minimumCapacity = 4 } == ["fits"])
     }
 
     @Test func `a vehicle that has been silent for longer than asked for is left out`() async throws {
@@ -206,6 +206,17 @@ import Testing
         #expect(roads.asked.count == 1)
         #expect(asked.count == 50)
         #expect(asked.map(\.start.latitude) == asked.map(\.start.latitude).sorted())
+    }
+
+    @Test func `the roads of three vehicles are asked for, for each one that is wanted of many`() async throws {
+        let roads = KnownRoads { _ in 60 }
+        let fixture = try await Self.row(of: 80, roads)
+        let found = try await self.search(fixture) {
+            $0.orderBy = .pickupPointEta
+            $0.count = 20
+        }
+        #expect(found.count == 20)
+        #expect(roads.asked.map(\.count) == [60])
     }
 
     @Test func `where one road is lacking all vehicles are ranked by straight lines`() async throws {
@@ -349,6 +360,9 @@ import Testing
         #expect(try await match(of: "stops") == .carpoolBackToBack)
         try await add("short", to: "stops", type: .exclusive)
         #expect(try await fixture.vehicle("stops").waypoints.count == 12)
+        #expect(try await match(of: "stops") == nil)
+        try await fixture.updateTrip("short", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        #expect(try await fixture.vehicle("stops").waypoints.count == 11)
         #expect(try await match(of: "stops") == nil)
     }
 

@@ -93,6 +93,7 @@ import Testing
     @Test(arguments: [
         "attributes.a = \"*\(text(257))*\"", "attributes.a = \(text(257))", "attributes.a != '\(text(257))'",
         "attributes.a = \"e\(String(repeating: "\u{301}", count: 257))\"", "attributes.\(text(257)) = 1",
+        "attributes.a = \"\(String(repeating: "e\u{301}", count: 257))\"",
     ])
     func `what no attribute can be is refused with the limit`(filter: String) {
         let error = #expect(throws: EngineError.self) { try ResourceFilter(filter) }
@@ -108,6 +109,8 @@ import Testing
         // Nor is a text longer whose accents are spelled apart.
         let (apart, joined) = (String(repeating: "e\u{301}", count: 200), String(repeating: "\u{e9}", count: 200))
         #expect(try ResourceFilter("attributes.\(apart) = \"\(apart)\"").matches(attributes: [joined: joined]))
+        let longest = String(repeating: "e\u{301}", count: 256)
+        #expect(try !ResourceFilter("attributes.a = \"\(longest)\"").matches(attributes: ["a": "e"]))
         let key = Self.text(255)
         #expect(try ResourceFilter("attributes.\(key) = ''").matches(attributes: [key: ""]))
     }
@@ -136,5 +139,11 @@ import Testing
         }
         #expect(error?.code == .invalidArgument)
         #expect(error?.message.contains("more than 512 characters") == true)
+    }
+
+    @Test func `the longest that an id can be is looked for`() throws {
+        let id = Self.text(512)
+        let filter = try ResourceFilter("tracking_id = \"\(id)\"", fields: TaskFields.filterable)
+        #expect(filter.required("tracking_id") == id)
     }
 }
