@@ -103,30 +103,27 @@ public struct Engine: Sendable {
         }
     }
 
-    /// Reads what a call brings, and counts the call where that cannot be read.
+    /// Counts a call of which what it brings cannot be read.
     ///
     /// Who has no good token is told that and not what cannot be read, also while a script plays.
     ///
     /// - Parameters:
+    ///   - fault: Why it cannot be read.
     ///   - method: The RPC.
     ///   - name: The name of the resource or parent that it addresses.
     ///   - token: The bearer token; `nil` where the call carried none.
-    ///   - read: Reads.
-    /// - Returns: What was read.
-    /// - Throws: ``EngineError`` with `UNAUTHENTICATED`, or what `read` throws.
-    func reading<Value>(
-        for method: FleetMethod, of name: String, token: String?, _ read: () async throws(EngineError) -> Value
-    ) async throws(EngineError) -> Value {
-        let start = ContinuousClock.now
-        do throws(EngineError) {
-            return try await read()
-        } catch {
-            if error.code != .unauthenticated {
-                try await self.authenticate(token, for: method, of: name, isUnread: true)
-            }
-            self.metrics?.answered(method, error, took: .now - start)
-            throw error
+    ///   - start: When it was begun to read.
+    /// - Returns: What the caller is told.
+    /// - Throws: ``EngineError`` with `UNAUTHENTICATED`.
+    func unread(
+        _ fault: EngineError, for method: FleetMethod, of name: String, token: String?,
+        since start: ContinuousClock.Instant
+    ) async throws(EngineError) -> EngineError {
+        if fault.code != .unauthenticated {
+            try await self.authenticate(token, for: method, of: name, isUnread: true)
         }
+        self.metrics?.answered(method, fault, took: .now - start)
+        return fault
     }
 
     /// Why a caller may not make a call, as far as that is certain before all of the request was read.
@@ -212,66 +209,17 @@ public struct Engine: Sendable {
         _ call: Call.Type, _ request: Call.Request, token: String?, examined: ExaminedToken? = nil,
         remarks: CallRemarks? = nil, takesPagesOnly: Bool = false
     ) async throws(EngineError) -> Call.Answer {
-        try await self.recording(call, request, remarks) { () throws(EngineError) in
-            var admission = try await self.admit(call, request, (token, examined), remarks)
-            admission.context.takesPagesOnly = takesPagesOnly
-            let response = try await self.reporting(admission) { try await Call.run(request, admission, on: self) }
-            self.watch.keepReport(of: request, admission.access, at: admission.context.now)
-            return response
-        }
-    }
-}
-
-extension Engine {
-    /// Runs the body of a call that only looks.
-    func look<Response: Sendable>(
-        _ admission: Admission, _ body: @escaping @Sendable (any EngineReader, CallContext) throws -> Response
-    ) async throws -> Response {
-        try await self.onRoads(admission.context) { context in
-            try await self.store.read { store in
-                try admission.confirm(in: store)
-                return try body(store, context)
-            }
-        }
-    }
-
-    /// Runs the body of a call that changes something, and returns once the change is durable.
-    func change<Response: Sendable>(
-        _ admission: Admission, _ body: @escaping @Sendable (any EngineTransaction, CallContext) throws -> Response
-    ) async throws -> Response {
-        var context = admission.context
-        let survey = self.router.map(RouteSurvey.init)
-        if let survey { context.routes = survey }
-        // Nobody's write waits for a router; its answers serve whoever looks next.
-        defer { if let survey, let router { router.prepare(survey.unknown) } }
-        return try await self.store.write { [context] store in
-            try admission.confirm(in: store)
-            return try body(store, context)
-        }
-    }
-
-    /// Looks, and once more where the router learned of roads that were lacking the first time.
-    private func onRoads<Response>(
-        _ context: CallContext, _ look: (CallContext) async throws -> Response
-    ) async throws -> Response {
-        guard let router else { return try await look(context) }
-        let survey = RouteSurvey(router)
-        var context = context
-        context.routes = survey
-        let response = try await look(context)
-        let unknown = survey.unknown
-        guard !unknown.isEmpty, await router.learn(unknown) else { return response }
-        return try await look(context)
-    }
-
-    /// Counts a call, and hands it and its answer to the recorder, where there is one.
-    private func recording<Call: EngineCall>(
-        _ call: Call.Type, _ request: Call.Request, _ remarks: CallRemarks?,
-        _ body: () async throws(EngineError) -> Call.Answer
-    ) async throws(EngineError) -> Call.Answer {
         let start = ContinuousClock.now
         do throws(EngineError) {
-            let answer = try await body()
+            let admission = try await self.admit(call, request, (token, examined), remarks, takesPagesOnly)
+            let answer: Call.Answer
+            do {
+                answer = try await Call.run(request, admission, on: self)
+            } catch {
+                throw self.failure(of: admission, error)
+            }
+            if admission.dependsOnTrip { self.noteAdmitted(admission) }
+            self.watch.keepReport(of: request, admission.access, at: admission.context.now)
             self.metrics?.answered(Call.method, nil, took: .now - start)
             self.recorder?.record(Call.method, request, .success(Call.response(of: answer)), at: self.now())
             return answer
@@ -285,13 +233,59 @@ extension Engine {
             throw error
         }
     }
+}
+
+extension Engine {
+    /// Runs the body of a call that only looks.
+    func look<Response: Sendable>(
+        _ admission: Admission, _ body: @escaping @Sendable (any EngineReader, CallContext) throws -> Response
+    ) async throws -> Response {
+        let context = admission.context
+        guard let router else { return try await self.look(admission, context, body) }
+        // Once more where the router learned of roads that were lacking the first time.
+        let survey = RouteSurvey(router)
+        let onRoads = context.estimating(by: survey)
+        let response = try await self.look(admission, onRoads, body)
+        let unknown = survey.unknown
+        guard !unknown.isEmpty, await router.learn(unknown) else { return response }
+        return try await self.look(admission, onRoads, body)
+    }
+
+    private func look<Response: Sendable>(
+        _ admission: Admission, _ context: CallContext,
+        _ body: @escaping @Sendable (any EngineReader, CallContext) throws -> Response
+    ) async throws -> Response {
+        try await self.store.read { store in
+            try admission.confirm(in: store)
+            return try body(store, context)
+        }
+    }
+
+    /// Runs the body of a call that changes something, and returns once the change is durable.
+    func change<Response: Sendable>(
+        _ admission: Admission, _ body: @escaping @Sendable (any EngineTransaction, CallContext) throws -> Response
+    ) async throws -> Response {
+        let survey = self.router.map(RouteSurvey.init)
+        let context = survey.map(admission.context.estimating) ?? admission.context
+        // Nobody's write waits for a router; its answers serve whoever looks next.
+        defer { if let survey, let router { router.prepare(survey.unknown) } }
+        return try await self.store.write { store in
+            try admission.confirm(in: store)
+            return try body(store, context)
+        }
+    }
 
     /// Checks the token, then the address, then the right to it; all that can be refused without looking is.
     private func admit<Call: EngineCall>(
         _ call: Call.Type, _ request: Call.Request, _ credential: (text: String?, examined: ExaminedToken?),
-        _ remarks: CallRemarks?
+        _ remarks: CallRemarks?, _ takesPagesOnly: Bool
     ) async throws(EngineError) -> Admission {
-        try await self.refuseEndlessMarks(in: request, from: credential.text)
+        do throws(EngineError) {
+            // It could not be compared with anything in a short time.
+            try EndlessMarks.refuse(in: request)
+        } catch {
+            throw await self.refusal(error, ofCallWith: credential.text)
+        }
         let effect = try await self.faults?.strike(Call.method, try? Call.access(request), remarks: remarks)
         let now = self.now()
         let text = credential.text
@@ -305,10 +299,10 @@ extension Engine {
             let access = try Call.access(request, for: examined)
             let admission = Admission(
                 access: access, token: examined, text: text,
-                context: self.context(for: examined, calling: access, at: now),
+                context: self.context(for: examined, calling: access, takesPagesOnly, at: now),
                 dependsOnTrip: try Admission.dependsOnTrip(access, examined)
             )
-            if !admission.dependsOnTrip { self.activity.admit(examined, text, to: Call.method, at: now) }
+            if !admission.dependsOnTrip { self.noteAdmitted(admission) }
             let deviations = self.watch.observe(request, access, token: (examined, text), at: now)
             if !deviations.isEmpty, self.watch.profile == .strict {
                 remarks?.warn(of: deviations)
@@ -331,18 +325,14 @@ extension Engine {
         }
     }
 
-    /// Refuses a request that cannot be compared with anything in a short time; who has no good token is told that.
-    private func refuseEndlessMarks(in request: some Message, from token: String?) async throws(EngineError) {
-        do throws(EngineError) {
-            try EndlessMarks.refuse(in: request)
+    /// What a caller is told of a request that is at fault: who has no good token is told that.
+    private func refusal(_ fault: EngineError, ofCallWith token: String?) async -> EngineError {
+        do throws(TokenRefusal) {
+            guard let token else { throw TokenRefusal.missing }
+            _ = try await self.verified(token, at: self.now())
+            return fault
         } catch {
-            do throws(TokenRefusal) {
-                guard let token else { throw TokenRefusal.missing }
-                _ = try await self.verified(token, at: self.now())
-            } catch {
-                throw EngineError(error)
-            }
-            throw error
+            return EngineError(error)
         }
     }
 
@@ -355,38 +345,42 @@ extension Engine {
         }
     }
 
-    private func context(for token: ExaminedToken, calling access: AccessRequest, at now: Date) -> CallContext {
+    private func context(
+        for token: ExaminedToken, calling access: AccessRequest, _ takesPagesOnly: Bool, at now: Date
+    ) -> CallContext {
         let listing = AccessRequest(method: .listVehicles, provider: access.provider)
         return CallContext(
             now: now,
             routes: self.routes,
             seesEveryVehicle: access.method == .searchVehicles && (try? listing.authorize(token)) != nil,
+            takesPagesOnly: takesPagesOnly,
             views: self.views
         )
     }
 
-    /// Runs a transaction, and turns whatever it throws into an answer.
-    private func reporting<Response>(
-        _ admission: Admission, _ transaction: () async throws -> Response
-    ) async throws(EngineError) -> Response {
-        let (token, text, method) = (admission.token, admission.text, admission.access.method)
-        let now = admission.context.now
-        do {
-            let response = try await transaction()
-            if admission.dependsOnTrip { self.activity.admit(token, text, to: method, at: now) }
-            return response
-        } catch let refusal as TokenRefusal {
+    /// What is answered where a call that was admitted failed.
+    private func failure(of admission: Admission, _ error: any Error) -> EngineError {
+        switch error {
+        case let refusal as TokenRefusal:
             self.note(
-                refusal, .init(method: method, text: text, token: token, request: admission.access), nil, at: now)
-            throw EngineError(refusal)
-        } catch let error as EngineError {
-            if admission.dependsOnTrip { self.activity.admit(token, text, to: method, at: now) }
-            throw error
-        } catch is CancellationError {
-            throw EngineError(code: .unavailable, reason: "CANCELLED", message: "The call was cancelled; call again.")
-        } catch {
-            throw self.unexpected(error, in: method)
+                refusal,
+                .init(
+                    method: admission.access.method, text: admission.text, token: admission.token,
+                    request: admission.access),
+                nil, at: admission.context.now)
+            return EngineError(refusal)
+        case let error as EngineError:
+            if admission.dependsOnTrip { self.noteAdmitted(admission) }
+            return error
+        case is CancellationError:
+            return EngineError(code: .unavailable, reason: "CANCELLED", message: "The call was cancelled; call again.")
+        default: return self.unexpected(error, in: admission.access.method)
         }
+    }
+
+    private func noteAdmitted(_ admission: Admission) {
+        self.activity.admit(
+            admission.token, admission.text, to: admission.access.method, at: admission.context.now)
     }
 
     private func unexpected(_ error: any Error, in method: FleetMethod) -> EngineError {

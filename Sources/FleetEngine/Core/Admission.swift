@@ -6,14 +6,24 @@ import FleetEngineAPI
 import FleetTokens
 
 /// A call whose token was checked, on its way into a transaction.
-struct Admission: Sendable {
+///
+/// An object, as it is handed on many times and would be copied with all its names and claims.
+final class Admission: Sendable {
     let access: AccessRequest
     let token: ExaminedToken
     /// The token's text, for its fingerprint only.
     let text: String
-    var context: CallContext
+    let context: CallContext
     /// Whether the token opens the call only if the trip is assigned to the token's vehicle, or to none.
     let dependsOnTrip: Bool
+
+    init(access: AccessRequest, token: ExaminedToken, text: String, context: CallContext, dependsOnTrip: Bool) {
+        self.access = access
+        self.token = token
+        self.text = text
+        self.context = context
+        self.dependsOnTrip = dependsOnTrip
+    }
 
     /// Decides what can be decided without looking.
     ///

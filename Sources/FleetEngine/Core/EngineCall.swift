@@ -82,6 +82,13 @@ struct CallContext: Sendable {
     var takesPagesOnly = false
     /// Trips as they were shown last; `nil` where the store gives no two readers the same message.
     var views: TripViews?
+
+    /// The same, with ways estimated by another.
+    func estimating(by routes: any RouteEstimator) -> CallContext {
+        var context = self
+        context.routes = routes
+        return context
+    }
 }
 
 /// An RPC that only looks.

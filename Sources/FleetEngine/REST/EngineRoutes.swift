@@ -36,35 +36,28 @@ public struct EngineRoutes: Sendable {
     }
 
     private func respond(to request: Request) async -> Response {
-        guard let remarks = self.engine.makeRemarks() else { return await self.respond(to: request, remarks: nil) }
-        var response = await self.respond(to: request, remarks: remarks)
-        remarks.add(to: &response.headers)
-        return response
-    }
-
-    private func respond(to request: Request, remarks: CallRemarks?) async -> Response {
+        let remarks = self.engine.makeRemarks()
+        var response: Response
         do throws(EngineError) {
             let match = try HTTPMatch(verb: Self.verb(of: request), path: request.uri.path)
             let token = try BearerToken.read(request.headers[values: .authorization])
             // A caller whose token is not good is refused before anything else it sent is read.
             let examined = try await self.engine.authenticate(token, for: match.rule.method, of: match.name)
-            let body = try await self.engine.reading(
-                for: match.rule.method, of: match.name, token: token
-            ) { () throws(EngineError) in
-                if let fault = match.fault { throw fault }
-                // What is ignored is not waited for either.
-                return match.rule.takesBody ? try await Self.body(of: request, for: match.rule) : []
-            }
+            // What is ignored is not waited for.
+            let isAllRead = !match.rule.takesBody && match.fault == nil
+            let body = isAllRead ? [] : try await self.body(of: request, for: match, token: token)
             // Until a body is there, the token may have ended or been withdrawn: it is looked at once more.
             let known = match.rule.takesBody ? nil : examined
             let input = RESTBinding.Input(
                 name: match.name, query: request.uri.query ?? "", fields: match.rule.query, body: body, token: token,
                 examined: known, remarks: remarks)
-            return RESTAnswer.message(
+            response = RESTAnswer.message(
                 try await match.rule.binding.answer(self.engine, input), accepting: request.headers[.acceptEncoding])
         } catch {
-            return RESTAnswer.error(error, status: error.reason == EngineError.tooLarge ? .contentTooLarge : nil)
+            response = RESTAnswer.error(error, status: error.reason == EngineError.tooLarge ? .contentTooLarge : nil)
         }
+        remarks?.add(to: &response.headers)
+        return response
     }
 
     /// The verb that is meant: who cannot send each, as Google's clients for Java cannot PATCH, names it in a POST.
@@ -86,6 +79,20 @@ public struct EngineRoutes: Sendable {
 
     /// The header field that names the verb which a POST stands for.
     private static let verbHeader = "X-HTTP-Method-Override"
+
+    /// The body of a call, which is counted where it cannot be read.
+    private func body(
+        of request: Request, for match: HTTPMatch, token: String?
+    ) async throws(EngineError) -> [UInt8] {
+        let start = ContinuousClock.now
+        do throws(EngineError) {
+            if let fault = match.fault { throw fault }
+            return try await Self.body(of: request, for: match.rule)
+        } catch {
+            throw try await self.engine.unread(
+                error, for: match.rule.method, of: match.name, token: token, since: start)
+        }
+    }
 
     /// The whole body as it was before it was compressed.
     private static func body(of request: Request, for rule: HTTPRule) async throws(EngineError) -> [UInt8] {

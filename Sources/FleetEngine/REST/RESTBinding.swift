@@ -93,21 +93,21 @@ struct RESTBinding: Sendable {
         self.read = { Self.read($0, as: call) }
         let queries = BoundQueries<Call.Request>(mask: setMask)
         self.answer = { (engine, input) throws(EngineError) in
-            let (request, wantsEnumNumbers) = try await engine.reading(
-                for: Call.method, of: input.name, token: input.token
-            ) { () throws(EngineError) in
-                var request = Call.Request()
-                do throws(EngineError) {
-                    let query = try queries.bind(input.query, allowed: input.fields)
-                    request = query.request
-                    try body.read(input.body, &request)
-                    setName(&request, input.name)
-                    return (request, query.wantsEnumNumbers)
-                } catch {
-                    // Who may not make the call at all is told so, and not how to write it.
-                    setName(&request, input.name)
-                    throw await engine.refusal(of: call, request, token: input.token) ?? error
-                }
+            let start = ContinuousClock.now
+            var request = Call.Request()
+            let wantsEnumNumbers: Bool
+            do throws(EngineError) {
+                let query = try queries.bind(input.query, allowed: input.fields)
+                request = query.request
+                wantsEnumNumbers = query.wantsEnumNumbers
+                try body.read(input.body, &request)
+                setName(&request, input.name)
+            } catch {
+                setName(&request, input.name)
+                // Who may not make the call at all is told so, and not how to write it.
+                let fault = await engine.refusal(of: call, request, token: input.token) ?? error
+                throw try await engine.unread(
+                    fault, for: Call.method, of: input.name, token: input.token, since: start)
             }
             let answer = try await engine.answer(
                 call, request, token: input.token, examined: input.examined, remarks: input.remarks)
