@@ -7,12 +7,13 @@
 # and a lean client on core 1. ROUNDS and SECONDS_EACH change how long.
 set -euo pipefail
 cd "$(dirname "$0")"
+. ./building.sh
 . ./measuring.sh
 rounds=${ROUNDS:-5}
 seconds=${SECONDS_EACH:-4}
 
-for product in engine-bench http-load; do swift build -c release --product "$product" >&2; done
-programs=$(swift build -c release --show-bin-path)
+for product in engine-bench http-load; do "${engine_build[@]}" --product "$product" >&2; done
+programs=$("${engine_build[@]}" --show-bin-path)
 
 coproc server { exec taskset -c 0 "$programs/engine-bench" serve; }
 # Its input ends with this script, and so does it.
@@ -23,7 +24,8 @@ token=$(field token "$line_ready")
 version=2096-10-02T07:06:40Z
 poll="/v1/providers/bench/trips/trip-{}?currentRouteSegmentVersion=$version&currentRouteSegmentTrafficVersion=$version&remainingWaypointsRouteVersion=$version"
 update='/v1/providers/bench/vehicles/vehicle-{}?updateMask=lastLocation,vehicleState'
-place='{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":37.4{},"longitude":-122.08},"heading":90}}'
+# Kilometres from the stop: where a vehicle should have arrived, the time of its arrival is another in each answer.
+place='{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":37.5{},"longitude":-122.08},"heading":90}}'
 load() {
   if [[ $1 == updates ]]; then export BODY=$place; else unset BODY; fi
   IDS=256 taskset -c 1 "$programs/http-load" "$2" "$([[ $1 == updates ]] && echo "$update" || echo "$poll")" "$token" 256 "$seconds"

@@ -10,11 +10,12 @@
 # the disk.
 set -euo pipefail
 cd "$(dirname "$0")"
+. ./building.sh
 . ./measuring.sh
 seconds=${1:-4}
 
-for product in engine-bench http-load; do swift build -c release --product "$product" >&2; done
-programs=$(swift build -c release --show-bin-path)
+for product in engine-bench http-load; do "${engine_build[@]}" --product "$product" >&2; done
+programs=$("${engine_build[@]}" --show-bin-path)
 program=$programs/engine-bench
 
 work=$(mktemp -d)
@@ -87,7 +88,7 @@ taskset -acp 1 "$server" >/dev/null
 coproc engine { exec taskset -c 0 "$program" serve "$address"; }
 read -r -t 60 ready <&"${engine[0]}"
 path='/v1/providers/bench/vehicles/vehicle-{}?updateMask=lastLocation,vehicleState'
-export IDS=256 BODY='{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":37.4{},"longitude":-122.08},"heading":90}}'
+export IDS=256 BODY='{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":37.5{},"longitude":-122.08},"heading":90}}'
 updates='' alone='' many=''
 taskset -cp 0 $$ >/dev/null
 for _ in 1 2 3; do

@@ -14,6 +14,7 @@
 #   run.sh postgresql         the engine over PostgreSQL, beside pgbench
 set -euo pipefail
 cd "$(dirname "$0")"
+. ./building.sh
 
 case ${1:-} in
   '') ;;
@@ -23,20 +24,20 @@ case ${1:-} in
     exec "./$1.sh"
     ;;
   vehicles)
-    swift build -c release --product engine-bench >&2
+    "${engine_build[@]}" --product engine-bench >&2
     echo "| what | figure |"
     echo "| --- | --- |"
-    exec "$(swift build -c release --show-bin-path)/engine-bench" "$@"
+    exec "$("${engine_build[@]}" --show-bin-path)/engine-bench" "$@"
     ;;
   postgresql) exec ./postgresql.sh ;;
   *) echo "usage: Benchmarks/run.sh [minting | overload | alone | vehicles [COUNT] | postgresql]" >&2; exit 2 ;;
 esac
 
-swift build -c release >&2
-programs=$(swift build -c release --show-bin-path)
+swift build -c release --product tokens-bench >&2
+"${engine_build[@]}" --product engine-bench >&2
 
 echo "| what | ours | beside | ratio | limit |"
 echo "| --- | --- | --- | --- | --- |"
-"$programs/tokens-bench"
+"$(swift build -c release --show-bin-path)/tokens-bench"
 openssl speed -seconds 3 rsa2048 2>/dev/null | awk '/^rsa +2048/ { printf "| for comparison: openssl speed rsa2048 | | %s/s signed, %s/s checked | | |\n", $6, $7 }'
-"$programs/engine-bench" | sed 's/$/ |/'
+"$("${engine_build[@]}" --show-bin-path)/engine-bench" | sed 's/$/ |/'

@@ -42,7 +42,17 @@ struct ServingBench {
                 "ready engine=\(Self.port(of: parts.servers.restURL)) constant=\(Self.port(of: parts.constants.restURL)) "
                     + "token=\(parts.account.token)")
             fflush(nil)
-            while readLine() != nil {}
+            await Self.inputEnded()
+        }
+    }
+
+    /// Waits on a thread of its own: on one core, the servers' tasks have but one, and would stand still for a second.
+    private static func inputEnded() async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                while readLine() != nil {}
+                continuation.resume()
+            }
         }
     }
 

@@ -2,7 +2,9 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetOperation
 import Foundation
+import NIOCore
 
 // Durable location updates and unchanged trips over REST and gRPC, beside the same servers answering a constant.
 // Servers and clients share this process and machine; the ratio in each row is what counts.
@@ -11,6 +13,8 @@ import Foundation
 //                                                PROCESS the id of its server, whose processor time is told then
 //   engine-bench serve [ADDRESS]                 the engine and the constant, for clients in another process
 //   engine-bench vehicles [COUNT]                a store with so many vehicles: memory, start, searches, updates
+
+NIOSingletons.groupLoopCountSuggestion = Processors.count
 
 let arguments = CommandLine.arguments.dropFirst()
 if arguments.first == "vehicles" {

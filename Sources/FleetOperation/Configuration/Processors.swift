@@ -6,9 +6,12 @@ import Foundation
 import NIOCore
 
 /// The processors that this process may run on.
-package enum Processors {
+///
+/// More event loops than processors only take turns. A program that serves as `fleetpass serve` does says so before it
+/// uses SwiftNIO: `NIOSingletons.groupLoopCountSuggestion = Processors.count`.
+public enum Processors {
     /// How many there are, by the limits of its control group and its affinity, as `taskset` sets it.
-    package static var count: Int {
+    public static var count: Int {
         let status = try? String(contentsOf: URL(filePath: "/proc/self/status"), encoding: .utf8)
         return min(System.coreCount, status.flatMap(Self.allowed(inStatus:)) ?? System.coreCount)
     }
