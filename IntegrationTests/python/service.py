@@ -14,6 +14,12 @@ from pathlib import Path
 import requests
 
 PROGRAM = os.environ.get("FLEETPASS", "fleetpass")
+
+# A command that heeds an interrupt, though who runs the tests may ignore it, as a script's background does, and one
+# that does not. `env` sets it, not `preexec_fn`: what runs in a fork of this process meets the threads of gRPC.
+INTERRUPTIBLE = ["env", "--default-signal=INT,TERM", PROGRAM]
+UNINTERRUPTIBLE = ["env", "--ignore-signal=INT", PROGRAM]
+
 PROVIDER = "demo-fleet"
 AUDIENCE = "https://fleetengine.googleapis.com/"
 READY = re.compile(

@@ -16,7 +16,7 @@ import time
 import jwt
 import pytest
 
-from service import PROGRAM, run
+from service import INTERRUPTIBLE, UNINTERRUPTIBLE, run
 from stand_ins import GoogleServer
 
 
@@ -140,10 +140,8 @@ def test_a_credential_program_that_hangs_is_named_and_ends_with_the_command(goog
 def test_a_credential_program_ends_with_a_command_that_is_interrupted(google, tmp_path, arguments, number):
     with contextlib.closing(HangingProgram(google, tmp_path, seconds=120)) as program:
         command = subprocess.Popen(
-            [PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=os.environ | program.environment,
-            # Who runs the tests may ignore it, as a script's background does.
-            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
+            [*INTERRUPTIBLE, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=os.environ | program.environment)
         try:
             program.runs(command)
             command.send_signal(number)
@@ -164,9 +162,9 @@ def test_a_credential_program_ends_with_a_server_that_is_interrupted_before_it_l
         "signers: {driver: {account: a@b.iam.gserviceaccount.com}}\n")
     with contextlib.closing(HangingProgram(google, tmp_path, seconds=120)) as program:
         command = subprocess.Popen(
-            [PROGRAM, "serve", "tokens", "--config", tmp_path / "tokens.yaml"],
+            [*INTERRUPTIBLE, "serve", "tokens", "--config", tmp_path / "tokens.yaml"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=os.environ | program.environment, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
+            env=os.environ | program.environment)
         try:
             program.runs(command)
             command.send_signal(number)
@@ -187,9 +185,8 @@ def test_the_first_process_of_a_container_ends_when_it_is_interrupted(google, tm
         pytest.skip("no process namespaces here")
     with contextlib.closing(HangingProgram(google, tmp_path, seconds=120)) as program:
         command = subprocess.Popen(
-            [*NAMESPACE, PROGRAM, *IMPERSONATING], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env=os.environ | program.environment,
-            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
+            [*NAMESPACE, *INTERRUPTIBLE, *IMPERSONATING], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env=os.environ | program.environment)
         try:
             program.runs(command)
             # Its number is one of the namespace, and another's here.
@@ -205,9 +202,8 @@ def test_the_first_process_of_a_container_ends_when_it_is_interrupted(google, tm
 def test_an_interrupt_that_is_ignored_stays_so(google, tmp_path):
     with contextlib.closing(HangingProgram(google, tmp_path, seconds=5)) as program:
         command = subprocess.Popen(
-            [PROGRAM, *IMPERSONATING], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=os.environ | program.environment,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+            [*UNINTERRUPTIBLE, *IMPERSONATING], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env=os.environ | program.environment)
         try:
             program.runs(command)
             command.send_signal(signal.SIGINT)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from service import PROGRAM, Service, run
+from service import INTERRUPTIBLE, PROGRAM, Service, run
 from stand_ins import DocumentServer
 
 ROUTE = Path(__file__).parents[2] / "Examples" / "routes" / "bay-area-trip-1.gpx"
@@ -75,14 +75,9 @@ class Interruptible:
     """A command that is there to be interrupted."""
 
     def __init__(self, *arguments):
-        def heed():
-            # Who runs the tests may ignore them, as a script's background does.
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, signal.SIG_DFL)
-
         self.process = subprocess.Popen(
-            [PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, bufsize=0, preexec_fn=heed)
+            [*INTERRUPTIBLE, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, bufsize=0)
 
     def __enter__(self):
         return self.process
