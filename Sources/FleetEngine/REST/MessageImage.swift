@@ -11,6 +11,13 @@ import SwiftProtobuf
 /// have the same bytes if they have the same binary form; texts that are equal but for their bytes do not.
 struct MessageImage {
     private var bytes: [UInt8] = []
+    /// The fields of the message itself that are left out, and how deep within it what is visited now is.
+    private let omitted: [Int]
+    private var depth = 0
+
+    private init(omitted: [Int]) {
+        self.omitted = omitted
+    }
 
     /// What a message has that is not compared here.
     private struct Unknown: Error {}
@@ -19,10 +26,13 @@ struct MessageImage {
     ///
     /// - Parameters:
     ///   - message: The message.
+    ///   - omitted: The numbers of the fields that are left out, which are single messages.
     ///   - size: How many bytes are expected.
     /// - Returns: The bytes; `nil` for a message with maps, which have no order.
-    static func bytes(of message: some Message, expecting size: Int) -> [UInt8]? {
-        var image = Self()
+    static func bytes(
+        of message: some Message, leavingOut omitted: [Int] = [], expecting size: Int
+    ) -> [UInt8]? {
+        var image = Self(omitted: omitted)
         image.bytes.reserveCapacity(size)
         do {
             try message.traverse(visitor: &image)
@@ -69,7 +79,10 @@ extension MessageImage: Visitor {
     }
 
     mutating func visitSingularMessageField<Inner: Message>(value: Inner, fieldNumber: Int) throws {
+        guard self.depth > 0 || !self.omitted.contains(fieldNumber) else { return }
         self.append(fieldNumber, 0)
+        self.depth += 1
+        defer { self.depth -= 1 }
         try value.traverse(visitor: &self)
         // No field has the number that ends a message.
         self.append(0, 0)

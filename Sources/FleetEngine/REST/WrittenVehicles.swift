@@ -5,19 +5,26 @@
 import FleetEngineAPI
 import SwiftProtobuf
 
-/// Vehicles as JSON: the stops of one, which stay while it reports, are written once.
+/// Vehicles as JSON: what stays of one while it drives is written once, and for each report no more than where it is and
+/// the ways to its stops.
 final class WrittenVehicles: Sendable {
     private struct Written: Sendable {
-        let stops: [TripWaypoint]
         let hasEnumNumbers: Bool
+        /// What stays of the vehicle, as bytes to be compared, and as JSON without the brace at its end.
+        var image: [UInt8]?
+        var vehicle: [UInt8] = []
+        var stops: [TripWaypoint] = []
         /// Each stop without the way to it and the brace at its end.
-        let texts: [[UInt8]]
+        var texts: [[UInt8]] = []
+
+        /// How long the parts are together.
+        var bytes: Int { self.texts.reduce(self.vehicle.count + (self.image?.count ?? 0)) { $0 + $1.count } }
     }
 
     private let recent = Remembered<Written>(capacity: capacity)
 
-    /// Of how many vehicles the stops are remembered, and how long the JSON of one's may be, in bytes; those with ways
-    /// along roads can be much longer.
+    /// How many vehicles are remembered, and how long the parts of one may be, in bytes; those with ways along roads can be
+    /// much longer.
     static let capacity = 16_384
     static let maximumBytes = 4096
 
@@ -32,47 +39,74 @@ final class WrittenVehicles: Sendable {
     /// - Returns: The JSON.
     /// - Throws: ``EngineError`` where the library cannot write it.
     func json(_ shown: ShownVehicle, withEnumNumbers hasEnumNumbers: Bool) throws(EngineError) -> [UInt8] {
-        var json = try MessageJSON.write(shown.vehicle, withEnumNumbers: hasEnumNumbers)
-        guard !shown.stops.isEmpty else { return json }
-        let texts = try self.texts(of: shown, hasEnumNumbers)
-        json.removeLast()
-        json += #","waypoints":["#.utf8
-        for (index, leg) in shown.legs.enumerated() {
+        let (vehicle, written) = (shown.vehicle, try self.written(shown, hasEnumNumbers))
+        var json = written.vehicle
+        json.reserveCapacity(json.count + 512 + written.texts.reduce(0) { $0 + $1.count + 128 })
+        func add(_ name: StaticString, _ value: some Message) throws(EngineError) {
+            // What says nothing so far is its opening brace.
+            if json.last != UInt8(ascii: "{") { json.append(UInt8(ascii: ",")) }
+            json += UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+            json += try MessageJSON.write(value, withEnumNumbers: hasEnumNumbers)
+        }
+        if vehicle.hasLastLocation { try add(#""lastLocation":"#, vehicle.lastLocation) }
+        if vehicle.hasRemainingDistanceMeters {
+            try add(#""remainingDistanceMeters":"#, vehicle.remainingDistanceMeters)
+        }
+        if vehicle.hasEtaToFirstWaypoint { try add(#""etaToFirstWaypoint":"#, vehicle.etaToFirstWaypoint) }
+        if !shown.stops.isEmpty { json += #","waypoints":["#.utf8 }
+        for (index, (text, leg)) in zip(written.texts, shown.legs).enumerated() {
             if index > 0 { json.append(UInt8(ascii: ",")) }
-            json += texts[index]
-            // A stop that says nothing of itself is its opening brace.
-            var needsComma = texts[index].count > 1
-            func add(_ name: StaticString, _ value: some Message) throws(EngineError) {
-                if needsComma { json.append(UInt8(ascii: ",")) }
-                needsComma = true
-                json += UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-                json += try MessageJSON.write(value, withEnumNumbers: hasEnumNumbers)
-            }
+            json += text
             if let distance = leg.distance { try add(#""distanceMeters":"#, distance) }
             if let eta = leg.eta { try add(#""eta":"#, eta) }
             if let duration = leg.duration { try add(#""duration":"#, duration) }
             json.append(UInt8(ascii: "}"))
         }
-        json += "]}".utf8
+        json += (shown.stops.isEmpty ? "}" : "]}").utf8
         return json
     }
 
-    private func texts(of shown: ShownVehicle, _ hasEnumNumbers: Bool) throws(EngineError) -> [[UInt8]] {
+    private func written(_ shown: ShownVehicle, _ hasEnumNumbers: Bool) throws(EngineError) -> Written {
         let name = shown.vehicle.name
-        if let known = self.recent[name], known.hasEnumNumbers == hasEnumNumbers,
-            isSameInstance(known.stops, shown.stops)
-        {
-            return known.texts
+        let known = self.recent[name].flatMap { $0.hasEnumNumbers == hasEnumNumbers ? $0 : nil }
+        var written = known ?? Written(hasEnumNumbers: hasEnumNumbers)
+        var isKnown = true
+        let image = MessageImage.bytes(
+            of: shown.vehicle, leavingOut: Vehicle.reportedFields, expecting: written.image?.count ?? 512)
+        if image == nil || written.image != image {
+            written.image = image
+            written.vehicle = try Self.open(shown.vehicle.unreported, hasEnumNumbers)
+            isKnown = false
         }
-        var texts: [[UInt8]] = []
-        for stop in shown.stops {
-            var text = try MessageJSON.write(stop.withoutLeg, withEnumNumbers: hasEnumNumbers)
-            text.removeLast()
-            texts.append(text)
+        if !isSameInstance(written.stops, shown.stops) {
+            written.stops = shown.stops
+            written.texts = []
+            for stop in shown.stops { written.texts.append(try Self.open(stop.withoutLeg, hasEnumNumbers)) }
+            isKnown = false
         }
-        if texts.reduce(0, { $0 + $1.count }) <= Self.maximumBytes {
-            self.recent.keep(Written(stops: shown.stops, hasEnumNumbers: hasEnumNumbers, texts: texts), for: name)
-        }
-        return texts
+        if !isKnown, written.bytes <= Self.maximumBytes { self.recent.keep(written, for: name) }
+        return written
+    }
+
+    /// A message as JSON without the brace at its end.
+    private static func open(_ message: some Message, _ hasEnumNumbers: Bool) throws(EngineError) -> [UInt8] {
+        var json = try MessageJSON.write(message, withEnumNumbers: hasEnumNumbers)
+        json.removeLast()
+        return json
+    }
+}
+
+extension Vehicle {
+    /// The numbers of the fields that are others after each report: `last_location`, `remaining_distance_meters` and
+    /// `eta_to_first_waypoint`.
+    fileprivate static let reportedFields = [5, 18, 19]
+
+    /// The vehicle without these.
+    fileprivate var unreported: Vehicle {
+        var vehicle = self
+        vehicle.clearLastLocation()
+        vehicle.clearRemainingDistanceMeters()
+        vehicle.clearEtaToFirstWaypoint()
+        return vehicle
     }
 }

@@ -11,8 +11,8 @@ import Testing
 @testable import FleetEngine
 
 @Suite struct MessageImageTests {
-    private static func image(_ message: some Message) -> [UInt8]? {
-        MessageImage.bytes(of: message, expecting: 1024)
+    private static func image(_ message: some Message, leavingOut omitted: [Int] = []) -> [UInt8]? {
+        MessageImage.bytes(of: message, leavingOut: omitted, expecting: 1024)
     }
 
     @Test func `two messages have one image if they have one binary form`() throws {
@@ -42,6 +42,21 @@ import Testing
             $0.enumType = [choice]
         }
         #expect(Self.image(within) != nil && Self.image(within) != Self.image(behind))
+    }
+
+    @Test func `a field that is left out is one of the message itself`() {
+        func stop(at latitude: Double, trip: String = "a") -> TripWaypoint {
+            .with {
+                $0.location.point.latitude = latitude
+                $0.tripID = trip
+            }
+        }
+        #expect(Self.image(stop(at: 1)) != Self.image(stop(at: 2)))
+        #expect(Self.image(stop(at: 1), leavingOut: [1]) == Self.image(stop(at: 2), leavingOut: [1]))
+        #expect(Self.image(stop(at: 1), leavingOut: [1]) != Self.image(stop(at: 1, trip: "b"), leavingOut: [1]))
+        // The place of a stop has its point in its own field 1.
+        let vehicles = [1, 2].map { latitude in Vehicle.with { $0.waypoints = [stop(at: latitude)] } }
+        #expect(Self.image(vehicles[0], leavingOut: [1]) != Self.image(vehicles[1], leavingOut: [1]))
     }
 
     @Test func `a message with a map has no image`() {

@@ -49,19 +49,29 @@ import Testing
         reported.remainingDistanceMeters.value = 0
         var lost = moved
         lost.clearLastLocation()
+        var resting = moved
+        resting.vehicleState = .offline
+        resting.attributes = [.with { $0.key = "\u{E9}" }]
+        // The same text as far as Swift compares it.
+        var respelled = resting
+        respelled.attributes[0].key = "e\u{301}"
         var fewer = moved
         fewer.waypoints.removeFirst()
         var another = fewer
         another.waypoints[0].tripID = "three"
         var free = another
         free.waypoints = []
+        let states = [Self.vehicle, moved, reported, lost, resting, respelled, fewer, another, free, moved]
         for hasEnumNumbers in [false, true, true, false] {
-            for vehicle in [Self.vehicle, moved, reported, lost, fewer, another, free, moved] {
+            for vehicle in states {
                 for second in [1_800_000_000, 1_800_000_004.5] {
                     let shown = Self.shown(vehicle, at: second)
                     let json = try written.json(shown, withEnumNumbers: hasEnumNumbers)
                     let plain = try MessageJSON.write(shown.whole, withEnumNumbers: hasEnumNumbers)
                     #expect(try JSONValue(parsing: json) == JSONValue(parsing: plain))
+                    // Texts are compared by their bytes.
+                    let read = try Vehicle(jsonUTF8Bytes: json)
+                    #expect(try read.serializedBytes() as [UInt8] == shown.whole.serializedBytes())
                 }
             }
         }
@@ -82,7 +92,7 @@ import Testing
         #expect(!unknown.hasEtaToFirstWaypoint && !unknown.hasRemainingDistanceMeters)
     }
 
-    @Test func `the stops of no more vehicles are remembered than have their place`() throws {
+    @Test func `no more vehicles are remembered than have their place`() throws {
         let written = WrittenVehicles()
         func write(_ name: String, _ stops: [TripWaypoint]) throws {
             var vehicle = Self.vehicle
