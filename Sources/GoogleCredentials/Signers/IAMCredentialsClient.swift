@@ -81,7 +81,7 @@ struct IAMCredentialsClient: Sendable {
             // Where this machine's clock is slow, the token does not last longer than was asked for.
             let life = Int64(expiry.timeIntervalSince(self.context.time.date).rounded(.down))
             return try FetchedToken(
-                members["accessToken"]?.string, life: min(.seconds(min(life, 86_400)), lifetime), from: Self.service)
+                members["accessToken"]?.string, life: min(.seconds(life), lifetime), from: Self.service)
         }
     }
 

@@ -126,8 +126,7 @@ enum DeliveryVehicleRules {
         if selection.touches("current_route_segment_end_point") {
             try vehicle.currentRouteSegmentEndPoint.check("current_route_segment_end_point")
         }
-        if selection.touches("past_locations") {
-            for location in vehicle.pastLocations { try LocationRules.check(location) }
-        }
+        // These are not stored: there are others than the update's in no vehicle.
+        for location in vehicle.pastLocations { try LocationRules.check(location) }
     }
 }

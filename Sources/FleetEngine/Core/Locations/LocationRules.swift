@@ -43,10 +43,11 @@ enum LocationRules {
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     static func check(_ location: some ReportedLocation) throws(EngineError) {
-        if location.hasLocation { try location.location.check("location") }
-        if location.hasRawLocation { try location.rawLocation.check("raw_location") }
-        if location.hasFlpLocation { try location.flpLocation.check("flp_location") }
-        if location.hasSupplementalLocation { try location.supplementalLocation.check("supplemental_location") }
+        let points = [
+            ("location", location.location), ("raw_location", location.rawLocation),
+            ("flp_location", location.flpLocation), ("supplemental_location", location.supplementalLocation),
+        ]
+        for (field, point) in points { try point.check(field) }
         let times = [
             ("update_time", location.updateTime), ("raw_location_time", location.rawLocationTime),
             ("flp_update_time", location.flpUpdateTime),
@@ -54,8 +55,7 @@ enum LocationRules {
         ]
         for (field, time) in times { try time.check(field) }
         let headings = [
-            ("heading", location.hasHeading ? location.heading.value : 0),
-            ("flp_heading_degrees", location.hasFlpHeadingDegrees ? location.flpHeadingDegrees.value : 0),
+            ("heading", location.heading.value), ("flp_heading_degrees", location.flpHeadingDegrees.value),
         ]
         for (field, heading) in headings where !(0..<360).contains(heading) {
             throw .invalidArgument("\(field) is \(heading); it goes from 0 to 359 degrees.", field: field)

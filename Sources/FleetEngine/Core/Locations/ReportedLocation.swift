@@ -43,9 +43,7 @@ protocol ReportedLocation: Message {
     var supplementalLocationSensor: Sensor { get set }
 
     var heading: Google_Protobuf_Int32Value { get set }
-    var hasHeading: Bool { get }
     var flpHeadingDegrees: Google_Protobuf_Int32Value { get set }
-    var hasFlpHeadingDegrees: Bool { get }
     mutating func clearFlpHeadingDegrees()
     var latlngAccuracy: Google_Protobuf_DoubleValue { get set }
     var hasLatlngAccuracy: Bool { get }

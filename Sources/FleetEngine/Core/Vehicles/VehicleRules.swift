@@ -165,9 +165,8 @@ extension VehicleRules {
         if selection.touches("current_route_segment_end_point"), vehicle.currentRouteSegmentEndPoint.hasLocation {
             try vehicle.currentRouteSegmentEndPoint.location.point.check("current_route_segment_end_point.location")
         }
-        if selection.touches("past_locations") {
-            for location in vehicle.pastLocations { try LocationRules.check(location) }
-        }
+        // These are not stored: there are others than the update's in no vehicle.
+        for location in vehicle.pastLocations { try LocationRules.check(location) }
     }
 
     private static func isValid(_ settings: Maps_Fleetengine_V1_DeviceSettings) -> Bool {
