@@ -126,7 +126,7 @@ enum DeliveryVehicleRules {
         if selection.touches("current_route_segment_end_point") {
             try vehicle.currentRouteSegmentEndPoint.check("current_route_segment_end_point")
         }
-        // These are not stored: there are others than the update's in no vehicle.
+        // None are stored, so these are all of the update.
         for location in vehicle.pastLocations { try LocationRules.check(location) }
     }
 }

@@ -165,7 +165,7 @@ extension VehicleRules {
         if selection.touches("current_route_segment_end_point"), vehicle.currentRouteSegmentEndPoint.hasLocation {
             try vehicle.currentRouteSegmentEndPoint.location.point.check("current_route_segment_end_point.location")
         }
-        // These are not stored: there are others than the update's in no vehicle.
+        // None are stored, so these are all of the update.
         for location in vehicle.pastLocations { try LocationRules.check(location) }
     }
 
