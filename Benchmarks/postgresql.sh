@@ -87,15 +87,16 @@ grep 'half load' "$work/all" | tail -n 2
 taskset -acp 1 "$server" >/dev/null
 coproc engine { exec taskset -c 0 "$program" serve "$address"; }
 read -r -t 60 ready <&"${engine[0]}"
-path='/v1/providers/bench/vehicles/vehicle-{}?updateMask=lastLocation,vehicleState'
-export IDS=256 BODY='{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":37.5{},"longitude":-122.08},"heading":90}}'
-updates='' alone='' many=''
+calls_of_engine "$programs" "$work" "$(field token "$ready")"
+rest='' grpc='' alone='' many=''
 taskset -cp 0 $$ >/dev/null
 for _ in 1 2 3; do
   alone+=" $(upsert 1 1)"
   many+=" $(upsert 64 1)"
-  line=$(taskset -c 1 "$programs/http-load" "$(field engine "$ready")" "$path" "$(field token "$ready")" 256 "$seconds")
-  [[ $(field rate "$line") -gt 0 ]] || { echo "no answer: $line" >&2; exit 1; }
-  updates+=" $(field rate "$line")"
+  line=$(call updates REST "$(field engine "$ready")" "$seconds")
+  rest+=" $(field rate "$line")"
+  line=$(call updates gRPC "$(field engine_grpc "$ready")" "$seconds")
+  grpc+=" $(field rate "$line")"
 done
-compare "over REST and PostgreSQL, engine and database on a core of their own each" "$(median "$updates")" "$alone" "$many"
+compare "over REST and PostgreSQL, engine and database on a core of their own each" "$(median "$rest")" "$alone" "$many"
+compare "over gRPC and PostgreSQL, engine and database on a core of their own each" "$(median "$grpc")" "$alone" "$many"

@@ -95,7 +95,7 @@ struct Fleet: Sendable {
     func answers() async throws -> Answers {
         (
             try await Client(wrapping: self.grpc).updateVehicle(self.update(of: 0), metadata: self.metadata),
-            try await Trips(wrapping: self.grpc).getTrip(Self.poll(of: 0), metadata: self.metadata),
+            try await Trips(wrapping: self.grpc).getTrip(.poll(of: 0), metadata: self.metadata),
             try await self.send(self.updateRequest(of: 0)),
             try await self.send(self.pollRequest(of: 0))
         )
@@ -198,10 +198,10 @@ struct Fleet: Sendable {
     }
 
     private func updateBody() -> ByteBuffer {
-        let place = self.nextPlace()
+        let latitude = Road.latitude(after: self.nextStep())
         return ByteBuffer(
-            string: #"{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":\#(place.latitude),"#
-                + #""longitude":\#(place.longitude)},"heading":90}}"#)
+            string: #"{"vehicleState":"ONLINE","lastLocation":{"location":{"latitude":\#(latitude),"#
+                + #""longitude":\#(Road.longitude)},"heading":90}}"#)
     }
 
     private func pollRequest(of client: Int) -> HTTPClientRequest {
@@ -224,28 +224,11 @@ struct Fleet: Sendable {
 
     /// Asks for a trip of which the client has everything.
     func grpcPoll(_ client: Int) async throws {
-        _ = try await Trips(wrapping: self.grpc).getTrip(Self.poll(of: client), metadata: self.metadata)
+        _ = try await Trips(wrapping: self.grpc).getTrip(.poll(of: client), metadata: self.metadata)
     }
 
     private func update(of client: Int) -> Maps_Fleetengine_V1_UpdateVehicleRequest {
-        let place = self.nextPlace()
-        return .with {
-            $0.name = "providers/bench/vehicles/vehicle-\(client)"
-            $0.vehicle.vehicleState = .online
-            $0.vehicle.lastLocation.location.latitude = place.latitude
-            $0.vehicle.lastLocation.location.longitude = place.longitude
-            $0.vehicle.lastLocation.heading = 90
-            $0.updateMask.paths = ["last_location", "vehicle_state"]
-        }
-    }
-
-    private static func poll(of client: Int) -> Maps_Fleetengine_V1_GetTripRequest {
-        .with {
-            $0.name = "providers/bench/trips/trip-\(client)"
-            $0.currentRouteSegmentVersion = Self.version
-            $0.currentRouteSegmentTrafficVersion = Self.version
-            $0.remainingWaypointsRouteVersion = Self.version
-        }
+        .report(of: client, step: self.nextStep())
     }
 
     /// Reports a vehicle near where it may be.
@@ -282,9 +265,7 @@ struct Fleet: Sendable {
         guard !found.matches.isEmpty else { fatalError("Nothing was found.") }
     }
 
-    /// Later than any version of the run.
-    private static let version = Google_Protobuf_Timestamp(seconds: 4_000_000_000)
-    /// The same, in the form in which apps send the versions that they have.
+    /// The versions of a poll, in the form in which apps send them over REST.
     private static let versions = [
         "currentRouteSegmentVersion", "currentRouteSegmentTrafficVersion", "remainingWaypointsRouteVersion",
     ].map { "\($0)=2096-10-02T07:06:40Z" }.joined(separator: "&")
@@ -294,9 +275,6 @@ struct Fleet: Sendable {
     /// How many places were reported.
     private static let reports = Atomic<Int>(0)
 
-    /// Where a vehicle is next: 50 m further, to and fro on 10 km of road, as one that reports every few seconds.
-    private func nextPlace() -> (latitude: Double, longitude: Double) {
-        let step = Self.reports.wrappingAdd(1, ordering: .relaxed).newValue / self.clients % 400
-        return (37.419645 + Double(abs(step - 200)) * 0.00045, -122.073884)
-    }
+    /// How many reports each vehicle made before the next one.
+    private func nextStep() -> Int { Self.reports.wrappingAdd(1, ordering: .relaxed).newValue / self.clients }
 }

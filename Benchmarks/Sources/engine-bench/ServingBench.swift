@@ -40,6 +40,7 @@ struct ServingBench {
         try await self.withParts { parts, _ in
             print(
                 "ready engine=\(Self.port(of: parts.servers.restURL)) constant=\(Self.port(of: parts.constants.restURL)) "
+                    + "engine_grpc=\(parts.servers.grpcPort) constant_grpc=\(parts.constants.grpcPort) "
                     + "token=\(parts.account.token)")
             fflush(nil)
             await Self.inputEnded()

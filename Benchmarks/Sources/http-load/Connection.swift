@@ -8,22 +8,51 @@
     import Darwin
 #endif
 
+/// How requests and answers are written on one connection.
+protocol Exchange {
+    /// What a client sends before its first request.
+    static var opening: [UInt8] { get }
+
+    /// Takes what was received.
+    ///
+    /// - Parameters:
+    ///   - bytes: The next bytes of the server.
+    ///   - reply: What is to be sent for them, is appended to it.
+    /// - Returns: The answer, when it is whole.
+    mutating func receive(_ bytes: UnsafeRawBufferPointer, reply: inout [UInt8]) -> Answer?
+
+    /// Writes a request.
+    mutating func write(_ request: Request) -> [UInt8]
+}
+
+/// What is asked for once.
+struct Request {
+    let path: String
+    let bearer: String
+    /// JSON, or over gRPC a message and its length before it; none for a look.
+    let body: [UInt8]?
+}
+
+/// An answer, as far as it is counted.
+struct Answer {
+    /// That of HTTP; 500 for any refusal over gRPC, and 0 where the connection ended.
+    let status: Int
+    let hasRetryAfter: Bool
+}
+
 /// One kept-alive connection with at most one request on the way.
 struct Connection {
-    /// An answer, as far as it is counted.
-    struct Answer {
-        let status: Int
-        let hasRetryAfter: Bool
-    }
-
     private(set) var socket: Int32 = -1
     /// When the request that is on the way was sent.
     private(set) var sentAt: Double?
-    private var received: [UInt8] = []
+    private var exchange: any Exchange
+    private let makeExchange: () -> any Exchange
     private let port: UInt16
 
-    init(port: UInt16) {
+    init(port: UInt16, makeExchange: @escaping () -> any Exchange) {
         self.port = port
+        self.makeExchange = makeExchange
+        self.exchange = makeExchange()
         self.connect()
     }
 
@@ -52,17 +81,22 @@ struct Connection {
         var one: Int32 = 1
         setsockopt(self.socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
         self.sentAt = nil
-        self.received.removeAll(keepingCapacity: true)
+        self.exchange = self.makeExchange()
+        self.send(type(of: self.exchange).opening)
     }
 
-    mutating func send(_ request: [UInt8], at time: Double) {
+    mutating func ask(_ request: Request, at time: Double) {
+        self.send(self.exchange.write(request))
+        self.sentAt = time
+    }
+
+    private func send(_ bytes: [UInt8]) {
         var sent = 0
-        while sent < request.count {
-            let count = request[sent...].withUnsafeBytes { write(self.socket, $0.baseAddress, $0.count) }
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes { write(self.socket, $0.baseAddress, $0.count) }
             guard count > 0 else { fatalError("A request could not be sent, error \(errno).") }
             sent += count
         }
-        self.sentAt = time
     }
 
     /// Reads what is there; gives the answer when it is whole.
@@ -74,37 +108,10 @@ struct Connection {
             self.connect()
             return wasWaiting ? Answer(status: 0, hasRetryAfter: false) : nil
         }
-        self.received.append(contentsOf: buffer[..<count])
-        guard let answer = self.wholeAnswer() else { return nil }
-        self.received.removeAll(keepingCapacity: true)
-        self.sentAt = nil
+        var reply: [UInt8] = []
+        let answer = self.exchange.receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]), reply: &reply)
+        if !reply.isEmpty { self.send(reply) }
+        if answer != nil { self.sentAt = nil }
         return answer
-    }
-
-    private func wholeAnswer() -> Answer? {
-        guard let end = self.endOfHeader() else { return nil }
-        let header = String(decoding: self.received[..<end], as: UTF8.self).lowercased()
-        let lines = header.split(separator: "\r\n")
-        let length = lines.first { $0.hasPrefix("content-length:") }.flatMap {
-            Int($0.dropFirst(15).drop { $0 == " " })
-        }
-        let isChunked = header.contains("transfer-encoding: chunked")
-        let isWhole =
-            isChunked
-            ? self.received.suffix(5).elementsEqual("0\r\n\r\n".utf8)
-            : self.received.count >= end + 4 + (length ?? 0)
-        guard isWhole else { return nil }
-        let status = lines.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        return Answer(status: status, hasRetryAfter: lines.contains { $0.hasPrefix("retry-after:") })
-    }
-
-    private func endOfHeader() -> Int? {
-        self.received.withUnsafeBytes { bytes in
-            guard bytes.count >= 4 else { return nil }
-            for index in 0...bytes.count - 4 where bytes[index] == 13 {
-                if bytes[index + 1] == 10, bytes[index + 2] == 13, bytes[index + 3] == 10 { return index }
-            }
-            return nil
-        }
     }
 }

@@ -23,7 +23,10 @@ struct Load {
 
     init(_ options: Options) {
         self.options = options
-        self.connections = (0..<options.connections).map { _ in Connection(port: options.port) }
+        let makeExchange: () -> any Exchange = options.messages == nil ? { HTTP1() } : { GRPC() }
+        self.connections = (0..<options.connections).map { _ in
+            Connection(port: options.port, makeExchange: makeExchange)
+        }
         self.polled = self.connections.map { pollfd(fd: $0.socket, events: Int16(POLLIN), revents: 0) }
     }
 
@@ -68,16 +71,10 @@ struct Load {
 
     private mutating func ask(_ index: Int, at time: Double) {
         self.number += 1
-        let id = self.number % self.options.ids
-        let body = self.options.body?.text(id)
-        let request =
-            "\(body == nil ? "GET" : "PUT") \(self.options.path.text(id)) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-            + "Authorization: Bearer \(self.options.bearer)\r\n"
-            + (body.map { "Content-Type: application/json\r\nContent-Length: \($0.utf8.count)\r\n\r\n\($0)" } ?? "\r\n")
-        self.connections[index].send(Array(request.utf8), at: time)
+        self.connections[index].ask(self.options.request(self.number), at: time)
     }
 
-    private mutating func count(_ answer: Connection.Answer, took latency: Double) {
+    private mutating func count(_ answer: Answer, took latency: Double) {
         self.statuses[answer.status, default: 0] += 1
         if answer.status == 200 { self.latencies.append(latency) }
         if answer.status == 429 || answer.status == 503, !answer.hasRetryAfter { self.refusalsWithoutRetryAfter += 1 }

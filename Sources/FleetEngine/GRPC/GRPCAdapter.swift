@@ -33,7 +33,7 @@ struct GRPCAdapter: Sendable {
         _ call: Call.Type, _ message: Call.Request, _ token: String?, _ remarks: CallRemarks?
     ) async throws(EngineError) -> Call.Response {
         // The library tells of the end, and cancels no task.
-        let work = Task { () async -> Result<Call.Response, EngineError> in
+        let work = Task.begun { () async -> Result<Call.Response, EngineError> in
             do throws(EngineError) {
                 return .success(
                     try await self.engine.perform(call, message, token: token, remarks: remarks, takesPagesOnly: true))
@@ -108,6 +108,13 @@ struct GRPCAdapter: Sendable {
             message: error.message,
             details: .errorInfo(reason: error.reason, domain: EngineError.domain, metadata: error.metadata)
         )
+    }
+}
+
+extension Task where Failure == Never {
+    /// Begins on the caller's thread where the system can do so: what waits for nothing then changes threads for nothing.
+    fileprivate static func begun(_ operation: sending @escaping @isolated(any) () async -> Success) -> Self {
+        if #available(macOS 26, iOS 26, *) { .immediate(operation: operation) } else { Self(operation: operation) }
     }
 }
 
