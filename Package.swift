@@ -150,6 +150,7 @@ let package = Package(
                 server("GRPCProtobuf", "grpc-swift-protobuf"),
                 server("NIOCore", "swift-nio"),
                 server("NIOHTTP1", "swift-nio"),
+                server("NIOSSL", "swift-nio-ssl"),
                 server("SwiftProtobuf", "swift-protobuf"),
             ],
             swiftSettings: settings
@@ -447,7 +448,7 @@ let package = Package(
             dependencies: [
                 "FleetEngineAPI", "FleetSigning", "FleetTestSupport", "FleetTokenClient", "FleetTokens",
                 server("AsyncHTTPClient", "async-http-client"), server("NIOCore", "swift-nio"),
-                server("NIOHTTP1", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"), server("NIOSSL", "swift-nio-ssl"),
             ],
             swiftSettings: settings
         ),

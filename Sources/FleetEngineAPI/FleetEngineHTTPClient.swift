@@ -7,6 +7,7 @@ import FleetSigning
 public import FleetTokens
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 
 /// Calls Fleet Engine over REST, with a fresh token on each call.
 ///
@@ -32,7 +33,8 @@ public final class FleetEngineHTTPClient: Sendable {
     ///   - engine: Scheme, host and, where needed, a port and a path: `https`, or `http` on this machine.
     ///   - tokens: Where tokens come from.
     ///   - configuration: How connections are made; redirects are off whatever it says. Where it has no
-    ///     `timeout.read`, an engine that sends nothing for 30 s is given up.
+    ///     `timeout.read`, an engine that sends nothing for 30 s is given up; without a `tlsConfiguration`, TLS is of
+    ///     version 1.2 at least.
     /// - Throws: ``FleetEngineCallError`` with ``FleetEngineCallError/Code/insecureEngine``.
     public convenience init(
         engine: String = "https://fleetengine.googleapis.com", tokens: some FleetTokenSource,
@@ -68,6 +70,12 @@ public final class FleetEngineHTTPClient: Sendable {
         configuration.redirectConfiguration = .disallow
         // What is meant for this machine does not go through another.
         if !engine.lowercased().hasPrefix("https:") { configuration.proxy = nil }
+        if configuration.tlsConfiguration == nil {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            // Earlier versions must not be used any more (RFC 8996).
+            tls.minimumTLSVersion = .tlsv12
+            configuration.tlsConfiguration = tls
+        }
         // A call's own limit ends with the answer's head; without this one, a body may stop and never end.
         if configuration.timeout.read == nil { configuration.timeout.read = .seconds(30) }
         return configuration

@@ -10,6 +10,7 @@ import FleetTokens
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 import Testing
 
 /// The client at a server of this machine, which sees what really travels.
@@ -276,6 +277,17 @@ import Testing
         #expect(FleetEngineHTTPClient.adjusted(configuration, for: engine).timeout.read == .seconds(30))
         configuration.timeout.read = .seconds(90)
         #expect(FleetEngineHTTPClient.adjusted(configuration, for: engine).timeout.read == .seconds(90))
+    }
+
+    @Test func `TLS is of version 1.2 at least, unless something else is said of it`() {
+        var configuration = HTTPClient.Configuration()
+        let engine = "https://fleetengine.googleapis.com"
+        #expect(
+            FleetEngineHTTPClient.adjusted(configuration, for: engine).tlsConfiguration?.minimumTLSVersion == .tlsv12)
+        configuration.tlsConfiguration = .makeClientConfiguration()
+        configuration.tlsConfiguration?.minimumTLSVersion = .tlsv13
+        #expect(
+            FleetEngineHTTPClient.adjusted(configuration, for: engine).tlsConfiguration?.minimumTLSVersion == .tlsv13)
     }
 
     @Test func `other refusals are answers`() async throws {

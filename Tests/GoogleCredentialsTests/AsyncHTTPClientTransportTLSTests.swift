@@ -55,6 +55,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [TLSVersion.tlsv1, .tlsv11]) func `versions of TLS that are no longer used are refused`(
+        version: TLSVersion
+    ) async throws {
+        let certificate = try ServerCertificate()
+        var tls = certificate.tls
+        tls.minimumTLSVersion = version
+        tls.maximumTLSVersion = version
+        let error = try await self.refusal(trusting: certificate, tls: tls)
+        #expect(error == UpstreamError(.unreachable, detail: "it speaks no TLS of version 1.2 or later"))
+    }
+
     @Test(arguments: [
         ("http/1.1", "it wants a certificate of its client, which shows none"),
         ("h2", "it closed the connection before it had answered, as where it wants a certificate of its client"),

@@ -13,7 +13,7 @@ import NIOSSL
 
 /// Sends a server's own requests with AsyncHTTPClient over a connection pool of its own.
 ///
-/// Redirects are not followed, and proxy variables are not read. An idempotent request is sent once more, within its
+/// Redirects are not followed, proxy variables are not read, and TLS is of version 1.2 at least. An idempotent request is sent once more, within its
 /// time, where the server closed a kept connection before the answer began (RFC 9112, section 9.3.1).
 public final class AsyncHTTPClientTransport: UpstreamTransport {
     /// How long a connection may take to come about.
@@ -64,6 +64,8 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
 
     private static func tls(trusting authorities: String?) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
+        // Earlier versions must not be used any more (RFC 8996).
+        configuration.minimumTLSVersion = .tlsv12
         configuration.verifySignatureAlgorithms = TLSSignatures.accepted.map(SignatureAlgorithm.init(rawValue:))
         // BoringSSL's own, and P-521: with TLS 1.2 they are also the curves that a server's certificate may be of.
         configuration.curves = [.x25519_MLKEM768, .x25519, .secp256r1, .secp384r1, .secp521r1]
@@ -165,6 +167,8 @@ public final class AsyncHTTPClientTransport: UpstreamTransport {
                 + "installed, or SSL_CERT_FILE does not have the one that signed it"
         case NIOSSLError.handshakeFailed(let error) where "\(error)".contains("WRONG_VERSION_NUMBER"):
             return "it does not speak TLS, as on a port for plain HTTP"
+        case NIOSSLError.handshakeFailed(let error) where "\(error)".contains("PROTOCOL_VERSION"):
+            return "it speaks no TLS of version 1.2 or later"
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:
             return "its certificate is not for this name or address"
         case is NIOSSLError, is NIOSSLExtraError: return self.failedTLS
