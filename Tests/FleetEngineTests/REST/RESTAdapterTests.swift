@@ -141,6 +141,7 @@ import Testing
             let answer = try await Self.send(
                 client, verb, "/v1/providers/acme\(path)", #"{"wheels":4}"#, authorization: "Bearer \(token)")
             #expect(answer.status.code == status, "\(String(buffer: answer.body))")
+            #expect(answer.headers[.wwwAuthenticate] == nil)
         }
     }
 

@@ -78,6 +78,42 @@ import Testing
         #expect(written.count == 1)
     }
 
+    /// A change of each field that a report leaves as it is.
+    private static let changes: [@Sendable (inout Vehicle) -> Void] = [
+        { $0.vehicleState = .offline },
+        { $0.supportedTripTypes = [.shared] },
+        { $0.currentTrips = ["one"] },
+        { $0.maximumCapacity = 4 },
+        { $0.attributes = [.with { $0.key = "seats" }] },
+        { $0.vehicleType.category = .taxi },
+        { $0.licensePlate.countryCode = "DE" },
+        { $0.route = [.with { $0.point.latitude = 1 }] },
+        { $0.currentRouteSegmentVersion.seconds = 1 },
+        { $0.waypointsVersion.seconds = 1 },
+        { $0.currentRouteSegment = "yokcFvpahV" },
+        { $0.waypoints[0].tripID = "other" },
+        { $0.backToBackEnabled = true },
+        { $0.currentRouteSegmentEndPoint.tripID = "one" },
+        { $0.remainingTimeSeconds.value = 1 },
+        { $0.navigationStatus = .arrivedAtDestination },
+        { $0.deviceSettings.isPowerSaveMode = true },
+        { $0.currentRouteSegmentTraffic.trafficRendering.roadStretch = [.with { $0.lengthMeters = 1 }] },
+        { $0.pastLocations = [.with { $0.location.latitude = 48 }] },
+    ]
+
+    @Test(arguments: changes.indices) func `a vehicle that is where it was is written anew after a change`(
+        index: Int
+    ) throws {
+        let written = WrittenVehicles()
+        var changed = Self.vehicle
+        Self.changes[index](&changed)
+        #expect(changed != Self.vehicle)
+        for vehicle in [Self.vehicle, changed] {
+            let shown = Self.shown(vehicle)
+            #expect(try Vehicle(jsonUTF8Bytes: written.json(shown, withEnumNumbers: false)) == shown.whole)
+        }
+    }
+
     @Test func `the whole vehicle has the ways to its stops as far as they are known`() {
         let whole = Self.shown(Self.vehicle).whole
         #expect(whole.waypoints.map(\.tripID) == ["one", "", "two"])
