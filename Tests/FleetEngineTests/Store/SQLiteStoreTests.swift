@@ -614,10 +614,35 @@ import Testing
                 let found = try await store.read { try $0.onlineVehicles(of: TestID.acme, in: box).count }
                 #expect(found == (step.online ? 1 : 0), "\(step)")
             }
-            try await store.write { try $0.put(Vehicle(), TestID.vehicle, of: TestID.acme) }
-            try await store.write { try $0.remove(TestID.vehicle, of: TestID.acme, as: Vehicle.self) }
-            let found = try await store.read { try $0.onlineVehicles(of: TestID.acme, in: .world) }
-            #expect(found.isEmpty)
+            try await store.close()
+        }
+    }
+
+    @Test func `what has no place, or is removed, is not in the spatial index`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let store = try SQLiteStore(path: path)
+            func entries() throws -> Int? {
+                let queue = try DatabaseQueue(path: path)
+                defer { try? queue.close() }
+                return try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM vehicle_place") }
+            }
+            func put(_ vehicle: Vehicle) async throws {
+                try await store.write { try $0.put(vehicle, TestID.vehicle, of: TestID.acme) }
+            }
+            func remove() async throws {
+                try await store.write { try $0.remove(TestID.vehicle, of: TestID.acme, as: Vehicle.self) }
+            }
+            try await put(Vehicle.at(1, 2))
+            #expect(try entries() == 1)
+            try await put(Vehicle())
+            #expect(try entries() == 0)
+            try await remove()
+            try await put(Vehicle.at(1, 2))
+            #expect(try entries() == 1)
+            try await remove()
+            #expect(try entries() == 0)
+            #expect(try await store.read { try $0.onlineVehicles(of: TestID.acme, in: .world) }.isEmpty)
             try await store.close()
         }
     }
