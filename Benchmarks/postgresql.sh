@@ -5,8 +5,8 @@
 #
 # Durable location updates over PostgreSQL, beside pgbench that upserts single rows of the same shape on the same server:
 # over one connection, as the engine's writer has, and over 64, which have a commit of the disk for many. Server, clients
-# and database share the machine; the ratio is what counts. Then the engine, or pgbench, on core 0, and the database and a
-# lean client of the engine on core 1. The server is a throw-away one with PostgreSQL's own settings, so commits wait for
+# and database share the machine; the ratio is what counts. Then the same with a lean client of the engine, and with the
+# engine, or pgbench, on core 0, and the database and that client on core 1. The server is a throw-away one with PostgreSQL's own settings, so commits wait for
 # the disk.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -83,20 +83,31 @@ grep 'in the same process' "$work/all" | sort -t '|' -k 3 -n | sed -n 2p
 # Half load, as the last round had it.
 grep 'half load' "$work/all" | tail -n 2
 
-# Each on a core of its own.
-taskset -acp 1 "$server" >/dev/null
-coproc engine { exec taskset -c 0 "$program" serve "$address"; }
+# A lean client of the engine: sharing the cores, then with the database on core 1, the engine on core 0.
+coproc engine { exec "$program" serve "$address"; }
+engine_process=$engine_PID
 read -r -t 60 ready <&"${engine[0]}"
 calls_of_engine "$programs" "$work" "$(field token "$ready")"
-rest='' grpc='' alone='' many=''
+
+# Measures with pgbench on the cores of its caller, in turn; the median counts.
+beside_pgbench() {
+  local rest='' grpc='' alone='' many='' line
+  for _ in 1 2 3; do
+    alone+=" $(upsert 1 1)"
+    many+=" $(upsert 64 "$1")"
+    line=$(call updates REST "$(field engine "$ready")" "$seconds")
+    rest+=" $(field rate "$line")"
+    line=$(call updates gRPC "$(field engine_grpc "$ready")" "$seconds")
+    grpc+=" $(field rate "$line")"
+  done
+  compare "over REST and PostgreSQL, $2" "$(median "$rest")" "$alone" "$many"
+  compare "over gRPC and PostgreSQL, $2" "$(median "$grpc")" "$alone" "$many"
+}
+
+client_cores=$every_core
+beside_pgbench 2 "lean client"
+for process in "$server" $(pgrep -P "$server"); do taskset -acp 1 "$process" >/dev/null; done
+taskset -acp 0 "$engine_process" >/dev/null
 taskset -cp 0 $$ >/dev/null
-for _ in 1 2 3; do
-  alone+=" $(upsert 1 1)"
-  many+=" $(upsert 64 1)"
-  line=$(call updates REST "$(field engine "$ready")" "$seconds")
-  rest+=" $(field rate "$line")"
-  line=$(call updates gRPC "$(field engine_grpc "$ready")" "$seconds")
-  grpc+=" $(field rate "$line")"
-done
-compare "over REST and PostgreSQL, engine and database on a core of their own each" "$(median "$rest")" "$alone" "$many"
-compare "over gRPC and PostgreSQL, engine and database on a core of their own each" "$(median "$grpc")" "$alone" "$many"
+client_cores=1
+beside_pgbench 1 "engine and database on a core of their own each"

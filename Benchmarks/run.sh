@@ -8,7 +8,8 @@
 #
 #   run.sh                    tokens and the engine
 #   run.sh minting            minting over HTTP beside openssl, Node and Go, by turns on one core
-#   run.sh alone              what one core serves over REST, with the clients on another
+#   run.sh alone              what one core serves to a lean client on another
+#   run.sh shared             what all cores serve to a lean client that shares them
 #   run.sh overload           four times the capacity for a minute
 #   run.sh vehicles [COUNT]   a store with a million vehicles, or COUNT: memory, start, searches, updates
 #   run.sh postgresql         the engine over PostgreSQL, beside pgbench
@@ -18,10 +19,15 @@ cd "$(dirname "$0")"
 
 case ${1:-} in
   '') ;;
-  minting | overload | alone)
+  minting | overload)
     echo "| what | ours | beside | ratio | limit |"
     echo "| --- | --- | --- | --- | --- |"
     exec "./$1.sh"
+    ;;
+  alone | shared)
+    echo "| what | ours | beside | ratio |"
+    echo "| --- | --- | --- | --- |"
+    exec ./lean.sh "$1"
     ;;
   vehicles)
     "${engine_build[@]}" --product engine-bench >&2
@@ -30,7 +36,7 @@ case ${1:-} in
     exec "$("${engine_build[@]}" --show-bin-path)/engine-bench" "$@"
     ;;
   postgresql) exec ./postgresql.sh ;;
-  *) echo "usage: Benchmarks/run.sh [minting | overload | alone | vehicles [COUNT] | postgresql]" >&2; exit 2 ;;
+  *) echo "usage: Benchmarks/run.sh [minting | overload | alone | shared | vehicles [COUNT] | postgresql]" >&2; exit 2 ;;
 esac
 
 swift build -c release --product tokens-bench >&2

@@ -3,12 +3,18 @@
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
 #
-# What one core serves over REST and gRPC: the engine over SQLite, and the same server answering a constant, by turns on
-# core 0, and a lean client on core 1 with 256 connections. ROUNDS and SECONDS_EACH change how long.
+# What the engine over SQLite serves over REST and gRPC, beside the same server answering a constant, by turns, to a lean
+# client with 256 connections: `alone` gives the server core 0 and the client core 1, `shared` both of them all cores.
+# ROUNDS and SECONDS_EACH change how long.
 set -euo pipefail
 cd "$(dirname "$0")"
 . ./building.sh
 . ./measuring.sh
+case ${1:-} in
+  alone) server_cores=0 client_cores=1 where='server on a core of its own' ;;
+  shared) server_cores=$every_core client_cores=$every_core where='lean client' ;;
+  *) echo "usage: lean.sh alone | shared" >&2; exit 2 ;;
+esac
 rounds=${ROUNDS:-5}
 seconds=${SECONDS_EACH:-4}
 
@@ -17,7 +23,7 @@ programs=$("${engine_build[@]}" --show-bin-path)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-coproc server { exec taskset -c 0 "$programs/engine-bench" serve; }
+coproc server { exec taskset -c "$server_cores" "$programs/engine-bench" serve; }
 # Its input ends with this script, and so does it.
 pid=$server_PID
 read -r -t 60 line_ready <&"${server[0]}"
@@ -41,10 +47,10 @@ done
 for kind in updates polls; do
   for transport in REST gRPC; do
     of=$kind-$transport
-    awk -v kind="$([[ $kind == updates ]] && echo "durable updates" || echo "unchanged trips polled")" -v transport="$transport" \
+    awk -v kind="$([[ $kind == updates ]] && echo "durable updates" || echo "unchanged trips polled")" -v transport="$transport" -v where="$where" \
       -v rate="$(median "${rates[$of-engine]}")" -v time="$(median "${times[$of-engine]}")" -v tail="$(median "${tails[$of-engine]}")" \
       -v constant="$(median "${rates[$of-constant]}")" -v constant_time="$(median "${times[$of-constant]}")" 'BEGIN {
-      printf "| %s over %s, server on a core of its own | %d/s, p99 %.1f ms, %d µs of processor | constant: %d/s, %d µs | %.2f × |\n",
-        kind, transport, rate, tail, time, constant, constant_time, rate / constant }'
+      printf "| %s over %s, %s | %d/s, p99 %.1f ms, %d µs of processor | constant: %d/s, %d µs | %.2f × |\n",
+        kind, transport, where, rate, tail, time, constant, constant_time, rate / constant }'
   done
 done
