@@ -10,6 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 . ./building.sh
 . ./measuring.sh
+
 case ${1:-} in
   alone) server_cores=0 client_cores=1 where='server on a core of its own' ;;
   shared) server_cores=$every_core client_cores=$every_core where='lean client' ;;

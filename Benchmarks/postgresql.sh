@@ -6,8 +6,8 @@
 # Durable location updates over PostgreSQL, beside pgbench that upserts single rows of the same shape on the same server:
 # over one connection, as the engine's writer has, and over 64, which have a commit of the disk for many. Server, clients
 # and database share the machine; the ratio is what counts. Then the same with a lean client of the engine, and with the
-# engine, or pgbench, on core 0, and the database and that client on core 1. The server is a throw-away one with PostgreSQL's own settings, so commits wait for
-# the disk.
+# engine, or pgbench, on core 0, and the database and that client on core 1. The server is a throw-away one with
+# PostgreSQL's own settings, so commits wait for the disk.
 set -euo pipefail
 cd "$(dirname "$0")"
 . ./building.sh

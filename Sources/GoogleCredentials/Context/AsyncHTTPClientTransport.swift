@@ -13,8 +13,9 @@ import NIOSSL
 
 /// Sends a server's own requests with AsyncHTTPClient over a connection pool of its own.
 ///
-/// Redirects are not followed, proxy variables are not read, and TLS is of version 1.2 at least. An idempotent request is sent once more, within its
-/// time, where the server closed a kept connection before the answer began (RFC 9112, section 9.3.1).
+/// Redirects are not followed, proxy variables are not read, and TLS is of version 1.2 at least. An idempotent request is
+/// sent once more, within its time, where the server closed a kept connection before the answer began (RFC 9112, section
+/// 9.3.1).
 public final class AsyncHTTPClientTransport: UpstreamTransport {
     /// How long a connection may take to come about.
     private static let connectLimit = Duration.seconds(5)
