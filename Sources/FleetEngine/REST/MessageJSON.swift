@@ -37,10 +37,13 @@ enum MessageJSON {
         do {
             return try message.jsonUTF8Bytes(options: options)
         } catch {
-            throw EngineError(
-                code: .internalError, reason: "INTERNAL", message: "The answer cannot be written as JSON; use gRPC.")
+            throw self.unwritable
         }
     }
+
+    /// Why a time or duration beyond what JSON can spell is not written.
+    static let unwritable = EngineError(
+        code: .internalError, reason: "INTERNAL", message: "The answer cannot be written as JSON; use gRPC.")
 
     /// The field that is at fault; the library tells it of those alone that a message does not have.
     private static func field(_ error: any Error) -> String? {

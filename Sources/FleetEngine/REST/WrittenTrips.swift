@@ -38,12 +38,11 @@ final class WrittenTrips: Sendable {
     func json(_ shown: ShownTrip, withEnumNumbers hasEnumNumbers: Bool) throws(EngineError) -> [UInt8] {
         let lasting = try self.lasting(shown.lasting, hasEnumNumbers)
         guard let remainingTime = shown.remainingTime else { return lasting }
-        let time = try MessageJSON.write(remainingTime, withEnumNumbers: hasEnumNumbers)
         var json: [UInt8] = []
-        json.reserveCapacity(lasting.count + Self.timeMember.count + time.count)
+        json.reserveCapacity(lasting.count + Self.timeMember.count + 32)
         json += lasting[..<(lasting.count - 1)]
         json += Self.timeMember
-        json += time
+        try json.append(remainingTime)
         json.append(UInt8(ascii: "}"))
         return json
     }

@@ -42,24 +42,39 @@ final class WrittenVehicles: Sendable {
         let (vehicle, written) = (shown.vehicle, try self.written(shown, hasEnumNumbers))
         var json = written.vehicle
         json.reserveCapacity(json.count + 512 + written.texts.reduce(0) { $0 + $1.count + 128 })
-        func add(_ name: StaticString, _ value: some Message) throws(EngineError) {
+        func add(_ name: StaticString) {
             // What says nothing so far is its opening brace.
             if json.last != UInt8(ascii: "{") { json.append(UInt8(ascii: ",")) }
             json += UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-            json += try MessageJSON.write(value, withEnumNumbers: hasEnumNumbers)
         }
-        if vehicle.hasLastLocation { try add(#""lastLocation":"#, vehicle.lastLocation) }
+        if vehicle.hasLastLocation {
+            add(#""lastLocation":"#)
+            json += try MessageJSON.write(vehicle.lastLocation, withEnumNumbers: hasEnumNumbers)
+        }
         if vehicle.hasRemainingDistanceMeters {
-            try add(#""remainingDistanceMeters":"#, vehicle.remainingDistanceMeters)
+            add(#""remainingDistanceMeters":"#)
+            json.append(vehicle.remainingDistanceMeters)
         }
-        if vehicle.hasEtaToFirstWaypoint { try add(#""etaToFirstWaypoint":"#, vehicle.etaToFirstWaypoint) }
+        if vehicle.hasEtaToFirstWaypoint {
+            add(#""etaToFirstWaypoint":"#)
+            try json.append(vehicle.etaToFirstWaypoint)
+        }
         if !shown.stops.isEmpty { json += #","waypoints":["#.utf8 }
         for (index, (text, leg)) in zip(written.texts, shown.legs).enumerated() {
             if index > 0 { json.append(UInt8(ascii: ",")) }
             json += text
-            if let distance = leg.distance { try add(#""distanceMeters":"#, distance) }
-            if let eta = leg.eta { try add(#""eta":"#, eta) }
-            if let duration = leg.duration { try add(#""duration":"#, duration) }
+            if let distance = leg.distance {
+                add(#""distanceMeters":"#)
+                json.append(distance)
+            }
+            if let eta = leg.eta {
+                add(#""eta":"#)
+                try json.append(eta)
+            }
+            if let duration = leg.duration {
+                add(#""duration":"#)
+                try json.append(duration)
+            }
             json.append(UInt8(ascii: "}"))
         }
         json += (shown.stops.isEmpty ? "}" : "]}").utf8

@@ -74,10 +74,40 @@ package enum RFC3339 {
     package static func text(_ date: Date) -> String {
         // In this order, what is not a number becomes the earliest.
         let milliseconds = Int(min(max(Self.earliest, (date.timeIntervalSince1970 * 1_000).rounded()), Self.latest))
-        let (days, time) = milliseconds.floored(by: 86_400_000)
+        let (seconds, fraction) = milliseconds.floored(by: 1_000)
+        var text: [UInt8] = []
+        text.reserveCapacity(24)
+        text.append(time: seconds)
+        text.append(UInt8(ascii: "."))
+        text.append(fraction, digits: 3)
+        text.append(UInt8(ascii: "Z"))
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    /// Appends a time in UTC up to its second, as `2026-01-31T12:00:00`; a fraction and the zone are to follow.
+    ///
+    /// - Parameter seconds: The seconds since 1970, of a time in the years 0 to 9999.
+    package mutating func append(time seconds: Int) {
+        let (days, second) = seconds.floored(by: 86_400)
         let date = CivilDate(daysSince1970: days)
-        return "\(date.year.padded(to: 4))-\(date.month.padded(to: 2))-\(date.day.padded(to: 2))"
-            + "T\((time / 3_600_000).padded(to: 2)):\((time / 60_000 % 60).padded(to: 2))"
-            + ":\((time / 1_000 % 60).padded(to: 2)).\((time % 1_000).padded(to: 3))Z"
+        self.append(date.year, digits: 4)
+        for (mark, number) in [
+            ("-", date.month), ("-", date.day), ("T", second / 3_600), (":", second / 60 % 60), (":", second % 60),
+        ] as [(Unicode.Scalar, Int)] {
+            self.append(UInt8(ascii: mark))
+            self.append(number, digits: 2)
+        }
+    }
+
+    /// Appends the last digits of a number that is not negative, with zeros before it up to their count.
+    package mutating func append(_ number: Int, digits: Int) {
+        var rest = number
+        self.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: digits))
+        for index in self.indices.suffix(digits).reversed() {
+            self[index] += UInt8(rest % 10)
+            rest /= 10
+        }
     }
 }
