@@ -70,6 +70,22 @@ import Testing
         }
     }
 
+    @Test func `a certificate is used from its first second to its last`() throws {
+        let key = try self.openSSL(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"])
+        let certificate = try self.openSSL(
+            ["req", "-x509", "-key", "/dev/stdin", "-subj", "/CN=driver@acme", "-days", "1"], input: key)
+        let dates = try self.openSSL(["x509", "-noout", "-dates", "-dateopt", "iso_8601"], input: certificate)
+        // notBefore=2026-01-31 12:00:00Z, and the same of notAfter.
+        let times = String(decoding: dates, as: UTF8.self).split(separator: "\n").compactMap { line in
+            RFC3339.date(line.drop { $0 != "=" }.dropFirst().replacingOccurrences(of: " ", with: "T"))
+        }
+        try #require(times.count == 2)
+        for (time, isUsed) in [(times[0] - 1, false), (times[0], true), (times[1], true), (times[1] + 1, false)] {
+            let keys = try TrustedKeySet.read(certificate, named: "k1", validAt: time)
+            #expect(keys.isEmpty == !isUsed, "\(time)")
+        }
+    }
+
     @Test func `weak and foreign keys are refused`() throws {
         let weak = try self.openSSL(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:1024"])
         let elliptic = try self.openSSL(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"])

@@ -8,10 +8,13 @@ import Testing
 
 @Suite struct KeySetFetchTests {
     private struct Answering: UpstreamTransport {
-        let headers: [(name: String, value: String)]
+        var status = 200
+        var headers: [(name: String, value: String)] = []
+        var bodyBytes = 0
 
         func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
-            UpstreamResponse(status: 200, headers: self.headers, body: [])
+            UpstreamResponse(
+                status: self.status, headers: self.headers, body: [UInt8](repeating: 0x20, count: self.bodyBytes))
         }
     }
 
@@ -44,6 +47,21 @@ import Testing
             let transport = Answering(headers: headers)
             let answer = try await KeySetFetch.document(at: "https://keys.example/set", over: transport)
             #expect(answer.maximumAge == seconds.map { .seconds($0) })
+        }
+    }
+
+    @Test func `a document comes with status 200, and is no longer than is taken`() async throws {
+        func document(_ status: Int, _ bodyBytes: Int) async throws -> [UInt8] {
+            let transport = Answering(status: status, bodyBytes: bodyBytes)
+            return try await KeySetFetch.document(at: "https://keys.example/set", over: transport).body
+        }
+        let limit = 256 * 1024
+        #expect(try await document(200, limit).count == limit)
+        for (status, bodyBytes) in [(200, limit + 1), (203, 5), (304, 0), (404, 5)] {
+            let error = await #expect(throws: KeySetError.self) { try await document(status, bodyBytes) }
+            #expect(
+                error?.message
+                    == "GET https://keys.example/set was answered with \(status), \(bodyBytes) bytes.")
         }
     }
 }

@@ -480,6 +480,16 @@ private final class Publisher: UpstreamTransport {
         #expect(throws: SigningError.self) { try RevocationKeySet(jwks: Array(#"{"keys":[]}"#.utf8)) }
     }
 
+    @Test(arguments: ["kty", "crv", "d"], [.string("EC"), .integer(1), nil] as [JSONValue?])
+    func `a key file for something else is refused`(name: String, value: JSONValue?) throws {
+        var members = try #require(JSONValue(parsing: self.key.file).object)
+        members[name] = value
+        let error = #expect(throws: SigningError.self) {
+            try RevocationKey(file: JSONValue.object(members).serialized)
+        }
+        #expect(error?.code == .invalidKey)
+    }
+
     @Test(
         arguments: [
             ("kid", nil), ("kid", .string("")), ("kid", .string(String(repeating: "k", count: 257))),
