@@ -62,6 +62,16 @@ import Testing
             #expect(try TokenArgument.parse([text]).read().utf8.elementsEqual(text.utf8))
         }
     }
+
+    @Test func `a file's path is told from a token`() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).jwt")
+        try Data("a.b.c".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let argument = try TokenArgument.parse([file.path(percentEncoded: false)])
+        let failure = #expect(throws: CommandFailure.self) { try argument.read() }
+        #expect(failure?.status == .usage)
+        #expect(failure?.message.contains("- < FILE") == true)
+    }
 }
 
 @Suite struct TimeArgumentTests {

@@ -15,8 +15,16 @@ struct TokenArgument: ParsableArguments {
     private static let maximumInput = 1 << 20
 
     /// The token without what a file has round it: a byte order mark, white space.
+    ///
+    /// - Throws: ``CommandFailure`` where standard input holds no token, and where a file's path stands for the token.
     func read() throws -> String {
-        guard self.token == "-" else { return Self.token(in: self.token.utf8) }
+        guard self.token == "-" else {
+            guard !FileManager.default.fileExists(atPath: self.token) else {
+                throw CommandFailure(
+                    status: .usage, message: "\(self.token) is a path; to read the token from a file, pass - < FILE.")
+            }
+            return Self.token(in: self.token.utf8)
+        }
         let text = Self.token(in: try Console.input(atMost: Self.maximumInput))
         guard !text.isEmpty else {
             throw CommandFailure(status: .usage, message: "standard input holds no token.")
