@@ -281,8 +281,8 @@ extension Engine {
         _ remarks: CallRemarks?, _ takesPagesOnly: Bool
     ) async throws(EngineError) -> Admission {
         do throws(EngineError) {
-            // It could not be compared with anything in a short time.
-            try EndlessMarks.refuse(in: request)
+            // Nothing else of it is looked at before.
+            try UnusableValues.refuse(in: request)
         } catch {
             throw await self.refusal(error, ofCallWith: credential.text)
         }

@@ -54,6 +54,40 @@ import Testing
         try (Self.object(response)["error"] as? [String: Any])?["message"] as? String
     }
 
+    @Test(arguments: ["2147483648", "3000000000", "9223372036854775807", "-2147483649", "-3000000000"])
+    func `an enumeration's number beyond 32 bits is refused, wherever it stands`(number: String) async throws {
+        let places: [(verb: HTTPRequest.Method, uri: String, body: String)] = [
+            (.put, "vehicles/veh-1?updateMask=lastLocation", #"{"lastLocation":{"locationSensor":\#(number)}}"#),
+            (.put, "vehicles/veh-1?updateMask=lastLocation", #"{"lastLocation":{"rawLocationSensor":3e9}}"#),
+            (.put, "vehicles/veh-1?updateMask=supportedTripTypes", #"{"supportedTripTypes":[2,\#(number)]}"#),
+            // What the mask does not name is read too.
+            (.put, "vehicles/veh-1?updateMask=attributes", #"{"vehicleType":{"category":\#(number)}}"#),
+            (.post, "tasks:batchCreate", #"{"requests":[{"taskId":"a","task":{"type":\#(number)}}]}"#),
+            (.get, "trips/trip-1?view=\(number)", ""),
+        ]
+        try await self.withClient { client in
+            for (verb, uri, body) in places {
+                let response = try await Self.send(client, verb, "/v1/providers/acme/\(uri)", body)
+                #expect(response.status == .badRequest, "\(uri) \(body)")
+                #expect(try Self.message(response)?.contains("is beyond 32 bits") == true, "\(uri) \(body)")
+            }
+            #expect(try await Self.send(client, .get, Self.path + "/veh-1").status == .ok)
+        }
+    }
+
+    @Test(arguments: [Int32.min, -1, 77, Int32.max])
+    func `an enumeration's number that is not known is kept`(number: Int32) async throws {
+        try await self.withClient { client in
+            for verb in [HTTPRequest.Method.put, .get] {
+                let response = try await Self.send(
+                    client, verb, Self.path + "/veh-1" + (verb == .put ? "?updateMask=lastLocation" : ""),
+                    verb == .put ? #"{"lastLocation":{"locationSensor":\#(number)}}"# : "")
+                let location = try Self.object(response)["lastLocation"] as? [String: Any]
+                #expect(location?["locationSensor"] as? Int == Int(number))
+            }
+        }
+    }
+
     @Test func `an answer is JSON that nobody keeps`() async throws {
         try await self.withClient { client in
             let response = try await Self.send(client, .get, Self.path + "/veh-1")

@@ -6,17 +6,26 @@ import FleetTokens
 import Foundation
 import SwiftProtobuf
 
-/// Looks through the texts of a message for one that cannot be compared in a short time.
-struct EndlessMarks: Visitor {
-    private struct Found: Error {}
+/// Looks through a message for what can neither be compared in a short time nor be written again.
+///
+/// JSON may name a value of an enumeration by its number, and the library takes numbers of 64 bits there; in the binary
+/// form it counts the bytes of their lower 32 bits and writes those of all, so that the length is wrong.
+struct UnusableValues: Visitor {
+    private enum Found: Error {
+        case endlessMarks
+        case enumNumber(Int)
+    }
 
-    /// Refuses a message that has such a text, wherever it stands.
+    /// Refuses a message that has such a value, wherever it stands.
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     static func refuse(in message: some Message) throws(EngineError) {
         var visitor = Self()
         do {
             try message.traverse(visitor: &visitor)
+        } catch Found.enumNumber(let number) {
+            throw .invalidArgument(
+                "An enumeration of the request has the number \(number), which is beyond 32 bits; send a value's name.")
         } catch {
             throw .invalidArgument(
                 "A text of the request has more than \(String.maximumMarksInARow) combining marks in a row; leave them out."
@@ -25,7 +34,7 @@ struct EndlessMarks: Visitor {
     }
 
     func visitSingularStringField(value: String, fieldNumber: Int) throws {
-        if value.hasEndlessMarks { throw Found() }
+        if value.hasEndlessMarks { throw Found.endlessMarks }
     }
 
     mutating func visitSingularMessageField<M: Message>(value: M, fieldNumber: Int) throws {
@@ -46,7 +55,10 @@ struct EndlessMarks: Visitor {
         fieldType: _ProtobufEnumMap<KeyType, ValueType>.Type, value: _ProtobufEnumMap<KeyType, ValueType>.BaseType,
         fieldNumber: Int
     ) throws where ValueType.RawValue == Int {
-        for key in value.keys { try KeyType.visitSingular(value: key, fieldNumber: 1, with: &self) }
+        for (key, value) in value {
+            try KeyType.visitSingular(value: key, fieldNumber: 1, with: &self)
+            try self.visitSingularEnumField(value: value, fieldNumber: 2)
+        }
     }
 
     mutating func visitMapField<KeyType, ValueType>(
@@ -59,12 +71,15 @@ struct EndlessMarks: Visitor {
         }
     }
 
-    // Numbers, bytes and what is not known are compared with nothing, or as they are.
+    func visitSingularEnumField<Value: Enum>(value: Value, fieldNumber: Int) throws {
+        guard Int32(exactly: value.rawValue) != nil else { throw Found.enumNumber(value.rawValue) }
+    }
+
+    // Other numbers, bytes and what is not known are compared with nothing, or as they are.
     func visitSingularDoubleField(value: Double, fieldNumber: Int) {}
     func visitSingularInt64Field(value: Int64, fieldNumber: Int) {}
     func visitSingularUInt64Field(value: UInt64, fieldNumber: Int) {}
     func visitSingularBoolField(value: Bool, fieldNumber: Int) {}
     func visitSingularBytesField(value: Data, fieldNumber: Int) {}
-    func visitSingularEnumField<E: Enum>(value: E, fieldNumber: Int) {}
     func visitUnknown(bytes: Data) {}
 }
