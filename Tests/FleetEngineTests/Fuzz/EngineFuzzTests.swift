@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetEngineAPI
 import FleetTokens
 import Foundation
 import GRPCCore
@@ -54,6 +55,7 @@ import Testing
                 let world = try await FuzzWorld(store: store)
                 let target = prepare(world)
                 for seed in next..<end { try await send(target, world, seed, &answers) }
+                try await Self.expectSound(store, "before seed \(end)")
             }
             next = end
         }
@@ -118,6 +120,31 @@ import Testing
         for kind in kinds { #expect(answers.counts[kind, default: 0] > 0, "\(kind)") }
         for method in FleetMethod.allCases {
             #expect(answers.successes[method, default: 0] * 1000 > Self.seeds.count, "\(method.name)")
+        }
+    }
+
+    /// What requests left can be read from the tables, and is what the store gives for each one's id, which it may have
+    /// kept in memory since it was put.
+    private static func expectSound(_ store: any EngineStore, _ moment: String) async throws {
+        func expect<Resource: StoredResource>(_ type: Resource.Type, of provider: ProviderID) async throws {
+            let rows = try await store.read { reader in
+                var rows: [(id: FleetID<Resource.Kind>, resource: Resource)] = []
+                try reader.scan(StoreScan(), of: provider) { (id, resource: Resource) in
+                    rows.append((try #require(FleetID(id)), resource))
+                    return true
+                }
+                return rows
+            }
+            for row in rows {
+                let kept = try await store.read { try $0.find(row.id, of: provider, as: Resource.self) }
+                #expect(kept == row.resource, "\(row.id) \(moment)")
+            }
+        }
+        for provider in try await store.read({ try $0.providers() }) {
+            try await expect(Vehicle.self, of: provider)
+            try await expect(Trip.self, of: provider)
+            try await expect(DeliveryVehicle.self, of: provider)
+            try await expect(DeliveryTask.self, of: provider)
         }
     }
 
