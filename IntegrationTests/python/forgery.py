@@ -4,14 +4,15 @@
 """Tokens made without Fleetpass: good ones by PyJWT, bad ones byte by byte."""
 
 import base64
+import functools
 import hashlib
 import hmac
 import json
 import time
 
 import jwt
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
 from service import AUDIENCE
 
@@ -71,14 +72,16 @@ class Forger:
         signer = signer or self.rs256
         return f"{signing_input}.{encode(signer(signing_input.encode()))}"
 
+    @functools.cached_property
+    def private_key(self):
+        return serialization.load_pem_private_key(self.account["private_key"].encode(), None)
+
     def rs256(self, data):
-        algorithm = jwt.algorithms.RSAAlgorithm(jwt.algorithms.RSAAlgorithm.SHA256)
-        return algorithm.sign(data, algorithm.prepare_key(self.account["private_key"]))
+        return self.private_key.sign(data, padding.PKCS1v15(), hashes.SHA256())
 
     @property
     def public_pem(self):
-        private = serialization.load_pem_private_key(self.account["private_key"].encode(), None)
-        return private.public_key().public_bytes(
+        return self.private_key.public_key().public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         )
 
