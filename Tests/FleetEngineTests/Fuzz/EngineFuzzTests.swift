@@ -15,8 +15,8 @@ import Testing
 
 @testable import FleetEngine
 
-/// Requests that are almost right, in great number: none ends the process, none is answered as a fault of ours, and an
-/// engine over each store answers with the same bytes.
+/// Requests that are almost right, in great number: none ends the process, none is answered as a fault of ours, an engine
+/// over each store answers with the same bytes, and what REST and gRPC both can say is answered alike over either.
 ///
 /// Each is made from its seed and the descriptors of its message, and goes through the real adapter, below the socket.
 /// `FLEETPASS_FUZZ_INPUTS` sets how many each test sends; `FLEETPASS_FUZZ_SEED` where it begins.
@@ -88,24 +88,61 @@ import Testing
     }
 
     @Test func `no request over REST is a fault of the server's`() async throws {
-        let context = FuzzContext(source: FuzzContext.Source(logger: Logger(label: "fuzz")))
         let answers = try await Self.count(Self.responder) { responder, world, seed in
             let fuzz = HTTPFuzz(seed: seed, pages: world.pages)
-            let head = HTTPRequest(
-                method: fuzz.verb, scheme: "http", authority: "localhost", path: fuzz.uri, headerFields: fuzz.headers)
-            let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: fuzz.body)))
-            let response = try await responder.respond(to: request, context: context)
-            if response.status.code >= 500 {
-                Issue.record("seed \(seed): \(response.status) \(fuzz.verb) \(fuzz.uri)")
+            let answer = try await Self.answer(to: fuzz, from: responder)
+            if answer.kind.hasPrefix("5") {
+                Issue.record("seed \(seed): \(answer.kind) \(fuzz.verb) \(fuzz.uri)")
             }
-            let isSuccess = response.status == .ok
-            let match = isSuccess ? try HTTPMatch(verb: fuzz.verb, path: request.uri.path) : nil
-            let writer = FuzzWriter()
-            try await response.body.write(writer)
-            return Answer(
-                kind: "\(response.status.code)", success: match?.rule.method, body: writer.bytes)
+            return answer
         }
         Self.expectDepth(of: answers, kinds: ["200", "400", "401", "403", "404", "409"])
+    }
+
+    @Test func `no message over gRPC is a fault of the server's`() async throws {
+        let answers = try await Self.count({ GRPCAdapter(engine: $0.engine) }) { adapter, world, seed in
+            let fuzz = RPCFuzz(seed: seed, pages: world.pages)
+            let answer = try await Self.answer(to: fuzz, from: adapter)
+            if ["UNKNOWN", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"].contains(answer.kind) {
+                Issue.record("seed \(seed): \(answer.kind) of \(fuzz.method.name)")
+            }
+            return answer
+        }
+        let kinds = [
+            "INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED", "NOT_FOUND", "ALREADY_EXISTS",
+            "FAILED_PRECONDITION",
+        ]
+        Self.expectDepth(of: answers, kinds: kinds)
+    }
+
+    @Test func `a request is answered alike over REST and gRPC`() async throws {
+        var answers = Answers()
+        var next = Self.seeds.lowerBound
+        while next < Self.seeds.upperBound {
+            let end = min((next / FuzzWorld.requests + 1) * FuzzWorld.requests, Self.seeds.upperBound)
+            let (one, other) = (try await FuzzWorld(store: MemoryStore()), try await FuzzWorld(store: MemoryStore()))
+            let (responder, adapter) = (Self.responder(of: one), GRPCAdapter(engine: other.engine))
+            for seed in next..<end {
+                let http = HTTPFuzz(seed: seed, pages: one.pages, wildness: 0)
+                let rpc = RPCFuzz(seed: seed, pages: other.pages, wildness: 0)
+                let rest = try await Self.answer(to: http, from: responder)
+                let grpc = try await Self.answer(to: rpc, from: adapter)
+                #expect(rest.success == grpc.success, "seed \(seed): \(http.verb) \(http.uri)")
+                if rest.success != nil, grpc.success != nil {
+                    let isSame = try RPCEntry.all[rpc.method]?.isSame(grpc.body, rest.body)
+                    #expect(isSame == true, "seed \(seed): \(http.verb) \(http.uri)")
+                } else {
+                    let error = try JSONValue(parsing: rest.body).object?["error"]?.object
+                    #expect(error?["status"] == .string(grpc.kind), "seed \(seed): \(http.verb) \(http.uri)")
+                    #expect(error?["message"]?.string == String(decoding: grpc.body, as: UTF8.self), "seed \(seed)")
+                }
+                answers.add(grpc)
+            }
+            next = end
+        }
+        Self.expectDepth(
+            of: answers,
+            kinds: ["INVALID_ARGUMENT", "PERMISSION_DENIED", "NOT_FOUND", "ALREADY_EXISTS", "FAILED_PRECONDITION"])
     }
 
     private static func responder(of world: FuzzWorld) -> RouterResponder<FuzzContext> {
@@ -114,25 +151,30 @@ import Testing
         return router.buildResponder()
     }
 
-    @Test func `no message over gRPC is a fault of the server's`() async throws {
-        let answers = try await Self.count({ GRPCAdapter(engine: $0.engine) }) { adapter, world, seed in
-            let fuzz = RPCFuzz(seed: seed, pages: world.pages)
-            let entry = try #require(RPCEntry.all[fuzz.method])
-            do {
-                let body = try await entry.call(adapter, fuzz.metadata, fuzz.message)
-                return Answer(kind: "ok", success: fuzz.method, body: body)
-            } catch {
-                let code = Self.code(of: error)
-                if [.unknown, .internalError, .unavailable, .dataLoss].contains(code) {
-                    Issue.record("seed \(seed): \(code) of \(fuzz.method.name)")
-                }
-                return Answer(kind: "\(code)")
-            }
+    private static func answer(to fuzz: HTTPFuzz, from responder: RouterResponder<FuzzContext>) async throws -> Answer {
+        let head = HTTPRequest(
+            method: fuzz.verb, scheme: "http", authority: "localhost", path: fuzz.uri, headerFields: fuzz.headers)
+        let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: fuzz.body)))
+        let context = FuzzContext(source: FuzzContext.Source(logger: Logger(label: "fuzz")))
+        let response = try await responder.respond(to: request, context: context)
+        let isSuccess = response.status == .ok
+        let match = isSuccess ? try HTTPMatch(verb: fuzz.verb, path: request.uri.path) : nil
+        let writer = FuzzWriter()
+        try await response.body.write(writer)
+        return Answer(kind: "\(response.status.code)", success: match?.rule.method, body: writer.bytes)
+    }
+
+    private static func answer(to fuzz: RPCFuzz, from adapter: GRPCAdapter) async throws -> Answer {
+        let entry = try #require(RPCEntry.all[fuzz.method])
+        do {
+            return Answer(
+                kind: "OK", success: fuzz.method, body: try await entry.call(adapter, fuzz.metadata, fuzz.message))
+        } catch let status as GoogleRPCStatus {
+            return Answer(kind: FieldName.snakeCase("\(status.code)").uppercased(), body: Array(status.message.utf8))
+        } catch {
+            // The library could not read the message.
+            return Answer(kind: FieldName.snakeCase("\((error as? RPCError)?.code ?? .unknown)").uppercased())
         }
-        let codes: [RPCError.Code] = [
-            .invalidArgument, .unauthenticated, .permissionDenied, .notFound, .alreadyExists, .failedPrecondition,
-        ]
-        Self.expectDepth(of: answers, kinds: codes.map { "\($0)" })
     }
 
     /// All kinds of answers were seen, and each RPC often did what it is for, so the requests went deep enough to mean
@@ -167,11 +209,6 @@ import Testing
             try await expect(DeliveryVehicle.self, of: provider)
             try await expect(DeliveryTask.self, of: provider)
         }
-    }
-
-    /// The code that gRPC sends for an error.
-    private static func code(of error: any Error) -> RPCError.Code {
-        (error as? RPCError)?.code ?? (error as? any RPCErrorConvertible)?.rpcErrorCode ?? .unknown
     }
 
     @Test func `requests follow from their seeds, and call every method`() {

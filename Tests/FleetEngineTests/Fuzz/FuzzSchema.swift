@@ -26,12 +26,13 @@ struct FuzzSchema: Sendable {
     static let publicAPI = Self(.publicAPI)
 
     let messages: [String: [Field]]
-    let enumerations: [String: [String]]
+    /// The values of each enumeration.
+    let enumerations: [String: [Google_Protobuf_EnumValueDescriptorProto]]
     /// Fields of a message that exclude each other: for each choice among them, the sets that may be left out of a good one.
     let exclusions: [String: [[Set<String>]]]
 
     init(_ index: ServiceIndex) {
-        self.enumerations = index.enumerations
+        self.enumerations = Self.declaredEnumerations()
         self.exclusions = Dictionary(
             uniqueKeysWithValues: index.messages.map { name, message in
                 let unions = message.oneofDecl.indices.map { union in
@@ -52,6 +53,21 @@ struct FuzzSchema: Sendable {
                 }
                 return (name, fields)
             })
+    }
+
+    /// The enumerations with the numbers of their values, which the engine's own index leaves out.
+    private static func declaredEnumerations() -> [String: [Google_Protobuf_EnumValueDescriptorProto]] {
+        let set = try? Google_Protobuf_FileDescriptorSet(serializedBytes: PackageResources.services_binpb)
+        var found: [String: [Google_Protobuf_EnumValueDescriptorProto]] = [:]
+        func add(
+            _ types: [Google_Protobuf_EnumDescriptorProto], _ messages: [Google_Protobuf_DescriptorProto],
+            of scope: String
+        ) {
+            for type in types { found["\(scope).\(type.name)"] = type.value }
+            for message in messages { add(message.enumType, message.nestedType, of: "\(scope).\(message.name)") }
+        }
+        for file in set?.file ?? [] { add(file.enumType, file.messageType, of: file.package) }
+        return found
     }
 
     /// The name of a message without its package.
@@ -140,10 +156,11 @@ struct FuzzSchema: Sendable {
 /// A drawn value, before it is written in one form or the other.
 indirect enum FuzzValue: Sendable {
     case text(String)
+    case data([UInt8])
     case integer(Int64)
     case real(Double)
     case flag(Bool)
-    /// A value of an enumeration, by its place.
+    /// A value of an enumeration, by its number.
     case choice(Int)
     case time(FuzzTime)
     /// Names of fields in the spelling of the contract.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokens
+import Foundation
 import SwiftProtobuf
 
 @testable import FleetEngine
@@ -37,6 +38,7 @@ extension FuzzValue {
         let key = UInt64(field.number) << 3
         switch self {
         case .text(let text): Self.append(Array(text.utf8), key, to: &bytes)
+        case .data(let data): Self.append(data, key, to: &bytes)
         case .real(let number) where field.type == .float:
             Self.append(varint: key | 5, to: &bytes)
             withUnsafeBytes(of: Float(number).bitPattern.littleEndian) { bytes += $0 }
@@ -44,7 +46,7 @@ extension FuzzValue {
             Self.append(varint: key | 1, to: &bytes)
             withUnsafeBytes(of: number.bitPattern.littleEndian) { bytes += $0 }
         case .integer(let number): Self.append(number, key, to: &bytes)
-        case .choice(let place): Self.append(Int64(place), key, to: &bytes)
+        case .choice(let number): Self.append(Int64(number), key, to: &bytes)
         case .flag(let flag): Self.append(flag ? 1 : 0, key, to: &bytes)
         case .time(let time):
             var inner: [UInt8] = []
@@ -103,13 +105,14 @@ extension FuzzValue {
     func json(as field: FuzzSchema.Field? = nil) -> JSONValue {
         switch self {
         case .text(let text): .string(text)
+        case .data(let data): .string(Data(data).base64EncodedString())
         case .real(let number) where !number.isFinite:
             .string(number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity")
         case .real(let number): .double(number)
         case .integer(let number): number % 3 == 0 ? .string("\(number)") : .integer(number)
-        case .choice(let place):
-            FuzzSchema.publicAPI.enumerations[field?.typeName ?? ""].map { .string($0[place % $0.count]) }
-                ?? .integer(Int64(place))
+        case .choice(let number):
+            FuzzSchema.publicAPI.enumerations[field?.typeName ?? ""]?.first { $0.number == number }
+                .map { .string($0.name) } ?? .integer(Int64(number))
         case .flag(let flag): .bool(flag)
         case .time(let time): .string(time.json)
         case .mask(let paths): .string(paths.map { FieldName.camelCase($0) }.joined(separator: ","))

@@ -17,15 +17,15 @@ struct HTTPFuzz {
     let headers: HTTPFields
     let body: [UInt8]
 
-    init(seed: UInt64, pages: [FuzzPage]) {
+    init(seed: UInt64, pages: [FuzzPage], wildness: Double? = nil) {
         var random = SeededGenerator(seed: seed)
         let rule = random.pick(HTTPRule.all)
-        let collection = String(rule.path.prefix { $0.isLetter })
-        var fuzz = MessageFuzz(random, collection: collection, pages: pages)
+        var fuzz = MessageFuzz(random, collection: rule.collection, pages: pages, wildness: wildness)
         let message = fuzz.request(ServiceIndex.publicAPI.messages(of: rule.method).request)
+        let caller = FuzzCaller(of: rule, &fuzz)
 
         self.verb = fuzz.isWild() ? fuzz.random.pick(HTTPRule.verbs) : rule.verb
-        self.uri = Self.path(rule, collection, &fuzz) + Self.query(rule, message, &fuzz)
+        self.uri = Self.path(rule, message, &fuzz) + Self.query(rule, message, &fuzz)
         var body: [UInt8] =
             switch rule.body {
             case .none: fuzz.isWild() ? Array("{".utf8) : []
@@ -34,12 +34,13 @@ struct HTTPFuzz {
             }
         if fuzz.isWild() { Self.spoil(&body, &fuzz) }
         var headers = HTTPFields()
-        let caller = FuzzCaller(of: rule, &fuzz.random)
         headers[values: .authorization] = caller.authorization
-        headers[.acceptEncoding] = fuzz.random.pick([
-            nil, nil, "gzip", "gzip;q=0, *", "br;q=1,;,gzip;q=nan", "*;q=1e400",
-        ])
-        if fuzz.random.below(12) == 0 {
+        if fuzz.wildness > 0 {
+            headers[.acceptEncoding] = fuzz.random.pick([
+                nil, nil, "gzip", "gzip;q=0, *", "br;q=1,;,gzip;q=nan", "*;q=1e400",
+            ])
+        }
+        if fuzz.wildness > 0, fuzz.random.below(12) == 0 {
             headers[.contentEncoding] = fuzz.random.pick(["gzip", "gzip", "gzip", "identity", "br", "x-gzip", ""])
             if fuzz.random.below(6) > 0 { body = Gzip.compress(body) ?? [] }
             if fuzz.isWild() { Self.flip(&body, &fuzz) }
@@ -49,14 +50,15 @@ struct HTTPFuzz {
         self.body = body
     }
 
-    private static func path(_ rule: HTTPRule, _ collection: String, _ fuzz: inout MessageFuzz) -> String {
-        let pieces = rule.path.split(separator: "*", omittingEmptySubsequences: false)
+    private static func path(_ rule: HTTPRule, _ message: FuzzValue, _ fuzz: inout MessageFuzz) -> String {
         var path =
-            "/v1/providers/\(fuzz.isWild() ? fuzz.random.pick(["other", "", "%2F", "a%zz"]) : "acme")/\(pieces[0])"
-        for piece in pieces.dropFirst() {
-            let id = fuzz.isWild() ? fuzz.random.pick(MessageFuzz.wildIDs) : fuzz.id(of: collection)
-            path += (fuzz.isWild() ? id : self.encoded(id)) + piece
+            "/v1/providers/\(fuzz.isWild() ? fuzz.random.pick(["other", "", "%2F", "a%zz"]) : "acme")/\(rule.collection)"
+        if rule.hasID {
+            let own = message.name(in: rule.body)?.split(separator: "/", maxSplits: 3).last.map { String($0) }
+            let id = fuzz.isWild() ? fuzz.random.pick(MessageFuzz.wildIDs) : own ?? fuzz.id(of: rule.collection)
+            path += "/" + (fuzz.isWild() ? id : self.encoded(id))
         }
+        path += rule.action
         if fuzz.isWild() { path += fuzz.random.pick(["/", "//", ":search", ":", "%", "%C3", "?", "/../x", "#"]) }
         return path
     }
@@ -127,5 +129,15 @@ struct HTTPFuzz {
         case 5: body += [0xFF, 0xC0, 0x80]
         default: self.flip(&body, &fuzz)
         }
+    }
+}
+
+extension FuzzValue {
+    /// The name that a request addresses, which those for scheduled tasks have within what is changed.
+    fileprivate func name(in body: HTTPRule.Body) -> String? {
+        if case .text(let name)? = self.member("name") { return name }
+        guard case .field(let field) = body, case .text(let name)? = self.member(field)?.member("name")
+        else { return nil }
+        return name
     }
 }

@@ -29,11 +29,13 @@ struct MessageFuzz {
     /// the world neither fills nor empties.
     private(set) var strangers = 1
 
-    init(_ random: SeededGenerator, collection: String, pages: [FuzzPage]) {
+    /// Draws how wild and how full the messages are, unless it is said.
+    init(_ random: SeededGenerator, collection: String, pages: [FuzzPage], wildness: Double? = nil) {
         self.random = random
         self.collection = collection
         self.pages = pages
-        self.wildness = self.random.pick([0, 0, 0.02, 0.1, 0.4])
+        let drawn = self.random.pick([0, 0, 0.02, 0.1, 0.4])
+        self.wildness = wildness ?? drawn
         self.density = self.random.pick([0, 0.05, 0.2, 0.6])
     }
 
@@ -133,6 +135,7 @@ struct MessageFuzz {
     private mutating func element(of field: FuzzSchema.Field, in message: String, depth: Int) -> FuzzValue {
         switch field.type {
         case .message, .group: self.messageValue(of: field, depth: depth)
+        case .bytes where self.wildness == 0: .data(Array(self.text(of: field.name, in: message).utf8))
         case .string, .bytes: .text(self.text(of: field.name, in: message))
         case .enum: self.choice(of: field, in: message)
         case .bool: .flag(self.random.below(2) == 0)
@@ -150,7 +153,8 @@ struct MessageFuzz {
         if field.name == "category", self.random.below(2) == 0 {
             return .choice(Vehicle.VehicleType.Category.auto.rawValue)
         }
-        return .choice(1 + self.random.below(max(1, (self.schema.enumerations[field.typeName]?.count ?? 1) - 1)))
+        let values = self.schema.enumerations[field.typeName]?.dropFirst() ?? []
+        return .choice(values.isEmpty ? 1 : Int(self.random.pick(Array(values)).number))
     }
 
     private mutating func messageValue(of field: FuzzSchema.Field, depth: Int) -> FuzzValue {

@@ -16,19 +16,17 @@ struct RPCFuzz {
     let metadata: Metadata
     let message: [UInt8]
 
-    init(seed: UInt64, pages: [FuzzPage]) {
+    init(seed: UInt64, pages: [FuzzPage], wildness: Double? = nil) {
         var random = SeededGenerator(seed: seed)
         let rule = random.pick(HTTPRule.all)
-        let collection = String(rule.path.prefix { $0.isLetter })
-        var fuzz = MessageFuzz(random, collection: collection, pages: pages)
+        var fuzz = MessageFuzz(random, collection: rule.collection, pages: pages, wildness: wildness)
         let value = fuzz.request(ServiceIndex.publicAPI.messages(of: rule.method).request)
+        let caller = FuzzCaller(of: rule, &fuzz)
         var bytes: [UInt8] = []
         value.append(to: &bytes)
         if fuzz.isWild() { Self.spoil(&bytes, &fuzz) }
         var metadata = Metadata()
-        for value in FuzzCaller(of: rule, &fuzz.random).authorization {
-            metadata.addString(value, forKey: "authorization")
-        }
+        for value in caller.authorization { metadata.addString(value, forKey: "authorization") }
         self.method = rule.method
         self.metadata = metadata
         self.message = bytes
@@ -56,6 +54,8 @@ struct RPCFuzz {
 struct RPCEntry: Sendable {
     /// Gives the answer's bytes.
     let call: @Sendable (GRPCAdapter, Metadata, [UInt8]) async throws -> [UInt8]
+    /// Whether an answer's bytes say what an answer in JSON says.
+    let isSame: @Sendable (_ bytes: [UInt8], _ json: [UInt8]) throws -> Bool
 
     /// Every method.
     static let all: [FleetMethod: RPCEntry] = Dictionary(
@@ -72,11 +72,15 @@ struct RPCEntry: Sendable {
         ])
 
     private static func entry<Call: EngineCall>(_ call: Call.Type) -> (FleetMethod, RPCEntry) {
-        let entry = RPCEntry { adapter, metadata, bytes in
-            let message = try ProtobufDeserializer<Call.Request>().deserialize(bytes)
-            let response = try await adapter.perform(call, ServerRequest(metadata: metadata, message: message))
-            return try ProtobufSerializer<Call.Response>().serialize(try response.message)
-        }
+        let entry = RPCEntry(
+            call: { adapter, metadata, bytes in
+                let message = try ProtobufDeserializer<Call.Request>().deserialize(bytes)
+                let response = try await adapter.perform(call, ServerRequest(metadata: metadata, message: message))
+                return try ProtobufSerializer<Call.Response>().serialize(try response.message)
+            },
+            isSame: { bytes, json in
+                try Call.Response(serializedBytes: bytes).isEqualTo(message: Call.Response(jsonUTF8Bytes: json))
+            })
         return (Call.method, entry)
     }
 }
