@@ -112,6 +112,9 @@ def check(token, account, public_keys, now):
         public_keys: Its public keys by their ids.
         now: The time in seconds since 1970.
 
+    Returns:
+        Its claims.
+
     Raises:
         Broken: The first rule that does not hold.
     """
@@ -139,6 +142,7 @@ def check(token, account, public_keys, now):
     require(max(begin, now) < end <= now + 3600 and end - begin <= 4200, "at most an hour")
     if "authorization" in claims:
         check_authorization(claims["authorization"])
+    return claims
 
 
 def fits(key, signature, signed):
