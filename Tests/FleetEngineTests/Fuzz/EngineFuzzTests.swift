@@ -27,14 +27,26 @@ import Testing
         return first..<first + (number("FLEETPASS_FUZZ_INPUTS") ?? 2000)
     }()
 
+    /// The seeds of each world in turn.
+    ///
+    /// One that serves long holds much, so others follow; to meet the same things again, a run begins where its world does.
+    private static var worlds: [Range<UInt64>] {
+        let size = FuzzWorld.requests
+        return stride(from: Self.seeds.lowerBound / size * size, to: Self.seeds.upperBound, by: Int(size)).map {
+            max($0, Self.seeds.lowerBound)..<min($0 + size, Self.seeds.upperBound)
+        }
+    }
+
     /// What came of a request.
-    private struct Answer: Equatable {
+    private struct Answer: Equatable, CustomStringConvertible {
         /// The status or code.
         let kind: String
         /// The RPC that succeeded, where one did.
         var success: FleetMethod?
         /// The message of the answer.
         var body: [UInt8] = []
+
+        var description: String { "\(self.kind) \(String(decoding: self.body, as: UTF8.self))" }
     }
 
     /// What came of requests.
@@ -52,33 +64,27 @@ import Testing
 
     /// Sends one request for each seed to an engine over each store, all of which answer it alike, and counts what comes
     /// of them.
-    ///
-    /// A world that serves long holds much, so others follow; to meet the same things again, a run begins where its world
-    /// does.
     private static func count<Target>(
         _ prepare: (FuzzWorld) -> Target, _ send: (Target, FuzzWorld, UInt64) async throws -> Answer
     ) async throws -> Answers {
         var answers = Answers()
-        var next = Self.seeds.lowerBound
-        while next < Self.seeds.upperBound {
-            let end = min((next / FuzzWorld.requests + 1) * FuzzWorld.requests, Self.seeds.upperBound)
+        for seeds in Self.worlds {
             var first: [Answer] = []
             for kind in StoreKind.allCases {
                 let given = try await kind.withStore { store in
                     let world = try await FuzzWorld(store: store)
                     let target = prepare(world)
                     var given: [Answer] = []
-                    for seed in next..<end { given.append(try await send(target, world, seed)) }
-                    try await Self.expectSound(store, "before seed \(end)")
+                    for seed in seeds { given.append(try await send(target, world, seed)) }
+                    try await Self.expectSound(store, "before seed \(seeds.upperBound)")
                     return given
                 }
                 if first.isEmpty { first = given }
-                if let other = given.indices.first(where: { given[$0] != first[$0] }) {
-                    Issue.record("seed \(next + UInt64(other)): \(kind) has \(given[other]), not \(first[other])")
+                if let (seed, (answer, other)) = zip(seeds, zip(given, first)).first(where: { $1.0 != $1.1 }) {
+                    Issue.record("seed \(seed): \(kind) has \(answer), not \(other)")
                 }
             }
             for answer in first { answers.add(answer) }
-            next = end
         }
         print(
             "\(Self.seeds.count) requests from seed \(Self.seeds.lowerBound): "
@@ -117,28 +123,26 @@ import Testing
 
     @Test func `a request is answered alike over REST and gRPC`() async throws {
         var answers = Answers()
-        var next = Self.seeds.lowerBound
-        while next < Self.seeds.upperBound {
-            let end = min((next / FuzzWorld.requests + 1) * FuzzWorld.requests, Self.seeds.upperBound)
+        for seeds in Self.worlds {
             let (one, other) = (try await FuzzWorld(store: MemoryStore()), try await FuzzWorld(store: MemoryStore()))
             let (responder, adapter) = (Self.responder(of: one), GRPCAdapter(engine: other.engine))
-            for seed in next..<end {
+            for seed in seeds {
                 let http = HTTPFuzz(seed: seed, pages: one.pages, wildness: 0)
                 let rpc = RPCFuzz(seed: seed, pages: other.pages, wildness: 0)
                 let rest = try await Self.answer(to: http, from: responder)
                 let grpc = try await Self.answer(to: rpc, from: adapter)
-                #expect(rest.success == grpc.success, "seed \(seed): \(http.verb) \(http.uri)")
+                let call = "seed \(seed): \(http.verb) \(http.uri)"
+                #expect(rest.success == grpc.success, "\(call)")
                 if rest.success != nil, grpc.success != nil {
                     let isSame = try RPCEntry.all[rpc.method]?.isSame(grpc.body, rest.body)
-                    #expect(isSame == true, "seed \(seed): \(http.verb) \(http.uri)")
+                    #expect(isSame == true, "\(call)")
                 } else {
                     let error = try JSONValue(parsing: rest.body).object?["error"]?.object
-                    #expect(error?["status"] == .string(grpc.kind), "seed \(seed): \(http.verb) \(http.uri)")
-                    #expect(error?["message"]?.string == String(decoding: grpc.body, as: UTF8.self), "seed \(seed)")
+                    #expect(error?["status"] == .string(grpc.kind), "\(call)")
+                    #expect(error?["message"]?.string == String(decoding: grpc.body, as: UTF8.self), "\(call)")
                 }
                 answers.add(grpc)
             }
-            next = end
         }
         Self.expectDepth(
             of: answers,
