@@ -11,8 +11,8 @@ struct ServiceIndex: Sendable {
     let services: Set<String>
     /// Every message, by its full name.
     let messages: [String: Google_Protobuf_DescriptorProto]
-    /// The names of the values of every enumeration, by its full name.
-    let enumerations: [String: [String]]
+    /// Every enumeration, by its full name.
+    let enumerations: [String: Google_Protobuf_EnumDescriptorProto]
     /// Every method, by its full name with a slash, as gRPC paths have it.
     let methods: [String: Google_Protobuf_MethodDescriptorProto]
     private let files: [String: Google_Protobuf_FileDescriptorProto]
@@ -83,13 +83,13 @@ struct ServiceIndex: Sendable {
     /// Messages and enumerations, nested ones included.
     private struct Declared {
         var messages: [String: Google_Protobuf_DescriptorProto] = [:]
-        var enumerations: [String: [String]] = [:]
+        var enumerations: [String: Google_Protobuf_EnumDescriptorProto] = [:]
 
         mutating func add(
             _ messages: [Google_Protobuf_DescriptorProto], _ enumerations: [Google_Protobuf_EnumDescriptorProto],
             of scope: String
         ) {
-            for type in enumerations { self.enumerations["\(scope).\(type.name)"] = type.value.map(\.name) }
+            for type in enumerations { self.enumerations["\(scope).\(type.name)"] = type }
             for message in messages {
                 let name = "\(scope).\(message.name)"
                 self.messages[name] = message

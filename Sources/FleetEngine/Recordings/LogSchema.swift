@@ -68,7 +68,7 @@ struct LogSchema: Sendable {
 
     private func apiScalar(_ value: JSONValue, _ field: Google_Protobuf_FieldDescriptorProto) -> JSONValue {
         guard field.type == .enum, let text = value.string,
-            let names = self.index.enumerations[field.fullTypeName], !names.contains(text)
+            let names = self.index.enumerations[field.fullTypeName]?.value.map(\.name), !names.contains(text)
         else { return value }
         // The log decorates a name with that of its type: the value with the most words that all occur is meant.
         let words = Self.words(text)

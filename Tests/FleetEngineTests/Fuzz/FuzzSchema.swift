@@ -32,7 +32,7 @@ struct FuzzSchema: Sendable {
     let exclusions: [String: [[Set<String>]]]
 
     init(_ index: ServiceIndex) {
-        self.enumerations = Self.declaredEnumerations()
+        self.enumerations = index.enumerations.mapValues(\.value)
         self.exclusions = Dictionary(
             uniqueKeysWithValues: index.messages.map { name, message in
                 let unions = message.oneofDecl.indices.map { union in
@@ -53,21 +53,6 @@ struct FuzzSchema: Sendable {
                 }
                 return (name, fields)
             })
-    }
-
-    /// The enumerations with the numbers of their values, which the engine's own index leaves out.
-    private static func declaredEnumerations() -> [String: [Google_Protobuf_EnumValueDescriptorProto]] {
-        let set = try? Google_Protobuf_FileDescriptorSet(serializedBytes: PackageResources.services_binpb)
-        var found: [String: [Google_Protobuf_EnumValueDescriptorProto]] = [:]
-        func add(
-            _ types: [Google_Protobuf_EnumDescriptorProto], _ messages: [Google_Protobuf_DescriptorProto],
-            of scope: String
-        ) {
-            for type in types { found["\(scope).\(type.name)"] = type.value }
-            for message in messages { add(message.enumType, message.nestedType, of: "\(scope).\(message.name)") }
-        }
-        for file in set?.file ?? [] { add(file.enumType, file.messageType, of: file.package) }
-        return found
     }
 
     /// The name of a message without its package.

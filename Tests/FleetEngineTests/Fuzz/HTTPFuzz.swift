@@ -39,11 +39,11 @@ struct HTTPFuzz {
             headers[.acceptEncoding] = fuzz.random.pick([
                 nil, nil, "gzip", "gzip;q=0, *", "br;q=1,;,gzip;q=nan", "*;q=1e400",
             ])
-        }
-        if fuzz.wildness > 0, fuzz.random.below(12) == 0 {
-            headers[.contentEncoding] = fuzz.random.pick(["gzip", "gzip", "gzip", "identity", "br", "x-gzip", ""])
-            if fuzz.random.below(6) > 0 { body = Gzip.compress(body) ?? [] }
-            if fuzz.isWild() { Self.flip(&body, &fuzz) }
+            if fuzz.random.below(12) == 0 {
+                headers[.contentEncoding] = fuzz.random.pick(["gzip", "gzip", "gzip", "identity", "br", "x-gzip", ""])
+                if fuzz.random.below(6) > 0 { body = Gzip.compress(body) ?? [] }
+                if fuzz.isWild() { Self.flip(&body, &fuzz) }
+            }
         }
         headers[.contentType] = fuzz.random.pick(["application/json", "application/json", "text/plain", nil])
         self.headers = headers

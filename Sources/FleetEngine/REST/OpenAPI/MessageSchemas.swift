@@ -67,7 +67,7 @@ struct MessageSchemas {
             "anyOf": .array([
                 .object([
                     "type": .string("string"),
-                    "enum": .array((self.index.enumerations[name] ?? []).map(JSONValue.string)),
+                    "enum": .array((self.index.enumerations[name]?.value ?? []).map { .string($0.name) }),
                 ]),
                 Self.integer,
             ])
