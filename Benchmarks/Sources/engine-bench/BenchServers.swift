@@ -15,9 +15,8 @@ struct BenchServers: Sendable {
     private let tasks: [Task<Void, any Error>]
 
     static func start(engine: Engine, logger: Logger) async throws -> Self {
-        let router = Router()
-        EngineRoutes(engine: engine).add(to: router)
-        let http = try await BenchHTTP.start(router, logger: logger)
+        let responder = EngineRoutes(engine: engine).responder(beside: Router())
+        let http = try await BenchHTTP.start(responder, logger: logger)
         let grpc = EngineGRPCServer(engine: engine, host: "127.0.0.1", port: 0)
         let tasks = [http.task, Task { try await grpc.run() }]
         return Self(restURL: http.url, grpcPort: try await grpc.port, tasks: tasks)
@@ -33,10 +32,12 @@ struct BenchHTTP {
     let url: String
     let task: Task<Void, any Error>
 
-    static func start(_ router: Router<BasicRequestContext>, logger: Logger) async throws -> Self {
+    static func start(
+        _ responder: some HTTPResponder<BasicRequestContext>, logger: Logger
+    ) async throws -> Self {
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
         let http = Application(
-            router: router,
+            responder: responder,
             server: .http1OnEventLoops(),
             configuration: .init(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { announce.yield($0.localAddress?.port ?? 0) },

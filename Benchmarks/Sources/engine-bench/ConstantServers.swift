@@ -29,7 +29,7 @@ struct ConstantServers: Sendable {
             return Self.json(answers.vehicleJSON)
         }
         router.get("/v1/**") { _, _ in Self.json(answers.tripJSON) }
-        let http = try await BenchHTTP.start(router, logger: logger)
+        let http = try await BenchHTTP.start(router.buildResponder(), logger: logger)
         let grpc = Self.server([ConstantVehicles(answer: answers.vehicle), ConstantTrips(answer: answers.trip)])
         let bytes = Self.server([try ConstantBytes(answering: answers.trip)])
         let frames = try await PlainFrames.start(answering: answers.trip)

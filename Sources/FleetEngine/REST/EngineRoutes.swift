@@ -28,14 +28,34 @@ public struct EngineRoutes: Sendable {
     /// - Parameter router: The router or group to add to; it must stand at the root.
     public func add<Context: RequestContext>(to router: some RouterMethods<Context>) {
         router.getAndHead(RouterPath(EngineOpenAPI.path)) { _, _ in RESTAnswer.description }
-        for verb in HTTPRule.verbs + [.options] {
+        for verb in Self.verbs {
             for path: RouterPath in ["/v1", "/v1/**"] {
                 router.on(path, method: verb) { request, _ in await self.respond(to: request) }
             }
         }
     }
 
-    private func respond(to request: Request) async -> Response {
+    /// Makes a responder that answers calls without looking for their path in a router, which takes some of the time that a
+    /// call does.
+    ///
+    /// - Parameter router: A router at the root that answers everything else; its middleware does not see the calls. What
+    ///   ``add(to:)`` adds is added to it.
+    /// - Returns: The responder, for an `Application`.
+    public func responder<Context: RequestContext>(beside router: Router<Context>) -> EngineResponder<Context> {
+        self.add(to: router)
+        return EngineResponder(routes: self, others: router.buildResponder())
+    }
+
+    /// The verbs that are answered in the API's own form.
+    private static let verbs = HTTPRule.verbs + [.options]
+
+    /// Whether a request is a call, right or wrong.
+    func serve(_ request: Request) -> Bool {
+        let path = request.uri.path
+        return path.utf8.starts(with: "/v1/providers/".utf8) && Self.verbs.contains(request.method)
+    }
+
+    func respond(to request: Request) async -> Response {
         let remarks = self.engine.makeRemarks()
         var response: Response
         do throws(EngineError) {

@@ -150,9 +150,9 @@ public struct EngineServer: Service {
         let grpc = self.parts.grpc(host: configuration.host, port: configuration.grpcPort, limits: limits, tls: tls)
         let listener = HTTPListener(
             host: configuration.host, port: configuration.httpPort, limits: limits, tls: tls, logger: self.logger)
-        let http = listener.application(self.router([listener.connections, grpc.connections])) { port in
-            announce.yield(port)
-        }
+        let routes = EngineRoutes(engine: self.engine)
+        let responder = routes.responder(beside: self.router([listener.connections, grpc.connections]))
+        let http = listener.application(responder) { port in announce.yield(port) }
         let ready = ReadyService {
             var iterator = ports.makeAsyncIterator()
             guard let http = await iterator.next() else { return }
@@ -174,10 +174,9 @@ public struct EngineServer: Service {
         return all.compactMap(\.self)
     }
 
-    /// Everything on the port of HTTP.
+    /// Everything on the port of HTTP but the calls.
     private func router(_ connections: [ConnectionCount]) -> Router<EngineRequestContext> {
         let router = Router(context: EngineRequestContext.self)
-        EngineRoutes(engine: self.engine).add(to: router)
         let (metrics, certificate) = (self.parts.metrics, self.certificate)
         OperationRoutes(
             problems: self.problems,

@@ -42,12 +42,12 @@ package struct HTTPListener: Sendable {
         self.connections = ConnectionCount(maximum: limits.connections, port: "http", logger: logger)
     }
 
-    /// A server that answers with a router, and tells the port once it listens.
-    package func application<Context: RequestContext & InitializableFromSource<ApplicationRequestContextSource>>(
-        _ router: Router<Context>, onListening: @escaping @Sendable (_ port: Int) -> Void
-    ) -> Application<RouterResponder<Context>> {
+    /// A server that answers with a responder, and tells the port once it listens.
+    package func application<Responder: HTTPResponder>(
+        _ responder: Responder, onListening: @escaping @Sendable (_ port: Int) -> Void
+    ) -> Application<Responder> where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         Application(
-            router: router,
+            responder: responder,
             server: self.server(),
             configuration: .init(
                 address: .hostname(self.host, port: self.port), serverName: "fleetpass",

@@ -153,7 +153,9 @@ public struct TokenServer: Service {
         var services: [any Service] = [self.parts]
         if let certificate { services.append(certificate) }
         services.append(
-            TriedServer(tokens: self.parts, server: listener.application(router, onListening: self.listening)))
+            TriedServer(
+                tokens: self.parts,
+                server: listener.application(router.buildResponder(), onListening: self.listening)))
         // It would log, at the level of debugging, all that each service holds.
         var logger = self.logger
         logger.logLevel = max(logger.logLevel, .info)

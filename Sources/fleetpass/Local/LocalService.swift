@@ -90,9 +90,8 @@ struct LocalService {
         let limits = OpenFiles.fitting(Self.limits, ports: 2, logger: self.logger)
         let grpc = self.engine.grpc(host: host, port: options.grpcPort, limits: limits, tls: nil)
         let listener = HTTPListener(host: host, port: options.port, limits: limits, tls: nil, logger: self.logger)
-        let http = listener.application(self.router([listener.connections, grpc.connections])) { port in
-            announce.yield(port)
-        }
+        let router = self.router([listener.connections, grpc.connections])
+        let http = listener.application(router.buildResponder()) { port in announce.yield(port) }
         let ready = ReadyService {
             var iterator = ports.makeAsyncIterator()
             guard let httpPort = await iterator.next() else { return }

@@ -54,6 +54,33 @@ import Testing
         try (Self.object(response)["error"] as? [String: Any])?["message"] as? String
     }
 
+    @Test func `a responder beside a router answers as the routes in one do`() async throws {
+        let requests: [(HTTPRequest.Method, String)] = [
+            (.get, "\(Self.path)/veh-1"), (.get, "\(Self.path)/veh-2"), (.get, Self.path), (.options, Self.path),
+            (.head, "\(Self.path)/veh-1"), (.get, "/v1"), (.get, "/v1/"), (.get, "/v1/providers"), (.get, "/v1/other"),
+            (.get, "//v1//providers/acme/vehicles"), (.get, "/v1/openapi.json"), (.get, "/"), (.get, "/other"),
+        ]
+        try await self.withClient { client in
+            var answers: [TestResponse] = []
+            for (verb, path) in requests { answers.append(try await Self.send(client, verb, path)) }
+            let expected = answers
+            #expect(Set(expected.map(\.status)) == [.ok, .notFound])
+            let router = Router()
+            router.get("/") { _, _ in "a page" }
+            let routes = EngineRoutes(engine: Engine(store: MemoryStore(), verifier: TextVerifier()))
+            try await Application(responder: routes.responder(beside: router)).test(.router) { client in
+                let created = try await Self.send(client, .post, Self.path + "?vehicleId=veh-1", Self.body)
+                #expect(created.status == .ok)
+                for ((verb, path), answer) in zip(requests, expected) {
+                    let other = try await Self.send(client, verb, path)
+                    #expect(other.status == answer.status, "\(verb) \(path)")
+                    #expect(other.headers == answer.headers, "\(verb) \(path)")
+                    #expect(other.body == answer.body, "\(verb) \(path)")
+                }
+            }
+        }
+    }
+
     @Test(arguments: ["2147483648", "3000000000", "9223372036854775807", "-2147483649", "-3000000000"])
     func `an enumeration's number beyond 32 bits is refused, wherever it stands`(number: String) async throws {
         let places: [(verb: HTTPRequest.Method, uri: String, body: String)] = [
