@@ -26,7 +26,7 @@ struct MessageImage {
     ///
     /// - Parameters:
     ///   - message: The message.
-    ///   - omitted: The numbers of the fields that are left out, which are single messages.
+    ///   - omitted: The numbers of the fields that are left out, which are messages.
     ///   - size: How many bytes are expected.
     /// - Returns: The bytes; `nil` for a message with maps, which have no order.
     static func bytes(

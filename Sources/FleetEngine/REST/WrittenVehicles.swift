@@ -10,15 +10,17 @@ import SwiftProtobuf
 final class WrittenVehicles: Sendable {
     private struct Written: Sendable {
         let hasEnumNumbers: Bool
-        /// What stays of the vehicle, as bytes to be compared, and as JSON without the brace at its end.
+        /// The vehicle, to be compared with: what stays of it as bytes too, for one that was read anew.
+        var vehicle = Vehicle()
         var image: [UInt8]?
-        var vehicle: [UInt8] = []
+        /// What stays of it as JSON, without the brace at its end.
+        var text: [UInt8] = []
         var stops: [TripWaypoint] = []
         /// Each stop without the way to it and the brace at its end.
         var texts: [[UInt8]] = []
 
         /// How long the parts are together.
-        var bytes: Int { self.texts.reduce(self.vehicle.count + (self.image?.count ?? 0)) { $0 + $1.count } }
+        var bytes: Int { self.texts.reduce(self.text.count + (self.image?.count ?? 0)) { $0 + $1.count } }
     }
 
     private let recent = Remembered<Written>(capacity: capacity)
@@ -40,7 +42,7 @@ final class WrittenVehicles: Sendable {
     /// - Throws: ``EngineError`` where the library cannot write it.
     func json(_ shown: ShownVehicle, withEnumNumbers hasEnumNumbers: Bool) throws(EngineError) -> [UInt8] {
         let (vehicle, written) = (shown.vehicle, try self.written(shown, hasEnumNumbers))
-        var json = written.vehicle
+        var json = written.text
         json.reserveCapacity(json.count + 512 + written.texts.reduce(0) { $0 + $1.count + 128 })
         func add(_ name: StaticString) {
             // What says nothing so far is its opening brace.
@@ -51,13 +53,13 @@ final class WrittenVehicles: Sendable {
             add(#""lastLocation":"#)
             json += try MessageJSON.write(vehicle.lastLocation, withEnumNumbers: hasEnumNumbers)
         }
-        if vehicle.hasRemainingDistanceMeters {
+        if let distance = shown.distance {
             add(#""remainingDistanceMeters":"#)
-            json.append(vehicle.remainingDistanceMeters)
+            json.append(distance)
         }
-        if vehicle.hasEtaToFirstWaypoint {
+        if let eta = shown.eta {
             add(#""etaToFirstWaypoint":"#)
-            try json.append(vehicle.etaToFirstWaypoint)
+            try json.append(eta)
         }
         if !shown.stops.isEmpty { json += #","waypoints":["#.utf8 }
         for (index, (text, leg)) in zip(written.texts, shown.legs).enumerated() {
@@ -86,11 +88,14 @@ final class WrittenVehicles: Sendable {
         let known = self.recent[name].flatMap { $0.hasEnumNumbers == hasEnumNumbers ? $0 : nil }
         var written = known ?? Written(hasEnumNumbers: hasEnumNumbers)
         var isKnown = true
-        let image = MessageImage.bytes(
-            of: shown.vehicle, leavingOut: Vehicle.reportedFields, expecting: written.image?.count ?? 512)
-        if image == nil || written.image != image {
-            written.image = image
-            written.vehicle = try Self.open(shown.vehicle.unreported, hasEnumNumbers)
+        if written.image == nil || !shown.vehicle.differsByReportOnly(from: written.vehicle) {
+            let image = MessageImage.bytes(
+                of: shown.vehicle, leavingOut: Vehicle.changingFields, expecting: written.image?.count ?? 512)
+            if image == nil || written.image != image {
+                written.image = image
+                written.text = try Self.open(shown.vehicle.lasting, hasEnumNumbers)
+            }
+            written.vehicle = shown.vehicle
             isKnown = false
         }
         if !isSameInstance(written.stops, shown.stops) {
@@ -112,16 +117,13 @@ final class WrittenVehicles: Sendable {
 }
 
 extension Vehicle {
-    /// The numbers of the fields that are others after each report: `last_location`, `remaining_distance_meters` and
-    /// `eta_to_first_waypoint`.
-    fileprivate static let reportedFields = [5, 18, 19]
+    /// The fields that are written for each answer: what a report changes, and `waypoints`.
+    fileprivate static let changingFields = reportedFields + [22]
 
     /// The vehicle without these.
-    fileprivate var unreported: Vehicle {
-        var vehicle = self
-        vehicle.clearLastLocation()
-        vehicle.clearRemainingDistanceMeters()
-        vehicle.clearEtaToFirstWaypoint()
+    fileprivate var lasting: Vehicle {
+        var vehicle = self.unreported
+        vehicle.waypoints = []
         return vehicle
     }
 }

@@ -11,7 +11,7 @@ import Testing
 @testable import FleetEngine
 
 @Suite struct WrittenVehiclesTests {
-    private static let vehicle = Vehicle.with {
+    static let vehicle = Vehicle.with {
         $0.name = "providers/p/vehicles/v"
         $0.vehicleState = .online
         $0.vehicleType.category = .auto
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// A change of each field that a report leaves as it is.
-    private static let changes: [@Sendable (inout Vehicle) -> Void] = [
+    static let changes: [@Sendable (inout Vehicle) -> Void] = [
         { $0.vehicleState = .offline },
         { $0.supportedTripTypes = [.shared] },
         { $0.currentTrips = ["one"] },

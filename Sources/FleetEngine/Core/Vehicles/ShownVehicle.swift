@@ -17,17 +17,29 @@ struct ShownVehicle: Sendable {
         var duration: Google_Protobuf_Duration?
     }
 
-    /// The vehicle without its stops.
+    /// The vehicle as it is stored; of its stops those count that are shown.
     var vehicle: Vehicle
-    /// The stops as they are stored; they are the same instance until they change.
+    /// The stops that are shown, as they are stored; they are the same instance until they change.
     var stops: [TripWaypoint]
     /// The way to each stop, as of now.
     let legs: [Leg]
 
+    /// When the vehicle will be at its first stop, as its driver says or as is estimated.
+    var eta: Google_Protobuf_Timestamp? {
+        self.vehicle.hasEtaToFirstWaypoint ? self.vehicle.etaToFirstWaypoint : self.legs.first?.eta
+    }
+
+    /// How far it is to its first stop, as its driver says or as is estimated.
+    var distance: Google_Protobuf_Int32Value? {
+        self.vehicle.hasRemainingDistanceMeters ? self.vehicle.remainingDistanceMeters : self.legs.first?.distance
+    }
+
     /// The whole vehicle.
     var whole: Vehicle {
-        guard !self.stops.isEmpty else { return self.vehicle }
+        guard !self.legs.isEmpty else { return self.vehicle }
         var whole = self.vehicle
+        if let eta { whole.etaToFirstWaypoint = eta }
+        if let distance { whole.remainingDistanceMeters = distance }
         whole.waypoints = zip(self.stops, self.legs).map { $0.reached(by: $1) }
         return whole
     }

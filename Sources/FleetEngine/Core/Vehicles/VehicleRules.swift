@@ -45,16 +45,18 @@ enum VehicleRules {
             Itinerary.replace(order, in: &planned, at: now)
             updated = try selection.patching(planned, with: body)
             updated.waypoints = order
-            return try self.apply(updated, from: planned, selection, at: now)
+            try self.apply(to: &updated, from: planned, selection, at: now)
+        } else {
+            try self.apply(to: &updated, from: vehicle, selection, at: now)
         }
-        return try self.apply(updated, from: vehicle, selection, at: now)
+        return updated
     }
 
+    /// Applies what the fields of an update lead to.
     private static func apply(
-        _ patched: Vehicle, from vehicle: Vehicle, _ selection: FieldSelection<Vehicle>,
+        to updated: inout Vehicle, from vehicle: Vehicle, _ selection: FieldSelection<Vehicle>,
         at now: Google_Protobuf_Timestamp
-    ) throws(EngineError) -> Vehicle {
-        var updated = patched
+    ) throws(EngineError) {
         if selection.touches("attributes") {
             updated.attributes = try AttributeRules.accept(updated.attributes)
         }
@@ -64,7 +66,6 @@ enum VehicleRules {
         updated.clearDeviceSettings()
         updated.clearCurrentRouteSegmentTraffic()
         updated.clearRemainingTimeSeconds()
-        return updated
     }
 
     /// Applies the reported location.
@@ -122,8 +123,8 @@ enum VehicleRules {
 
 extension VehicleRules {
     private static func check(_ vehicle: Vehicle, _ selection: FieldSelection<Vehicle>) throws(EngineError) {
-        func require(_ holds: Bool, _ field: String, _ problem: String) throws(EngineError) {
-            if selection.touches(field), !holds { throw .invalidArgument("\(field) \(problem).", field: field) }
+        func require(_ holds: @autoclosure () -> Bool, _ field: String, _ problem: String) throws(EngineError) {
+            if selection.touches(field), !holds() { throw .invalidArgument("\(field) \(problem).", field: field) }
         }
         try require(
             vehicle.vehicleState == .online || vehicle.vehicleState == .offline, "vehicle_state",

@@ -9,17 +9,7 @@ import SwiftProtobuf
 enum VehicleView {
     /// The vehicle with the ways to its stops.
     static func show(_ vehicle: Vehicle, context: CallContext) -> ShownVehicle {
-        guard !vehicle.waypoints.isEmpty else { return ShownVehicle(vehicle: vehicle, stops: [], legs: []) }
-        let legs = Self.legs(of: vehicle, context: context)
-        var shown = vehicle
-        shown.waypoints = []
-        if let first = legs.first {
-            if !shown.hasEtaToFirstWaypoint, let eta = first.eta { shown.etaToFirstWaypoint = eta }
-            if !shown.hasRemainingDistanceMeters, let distance = first.distance {
-                shown.remainingDistanceMeters = distance
-            }
-        }
-        return ShownVehicle(vehicle: shown, stops: vehicle.waypoints, legs: legs)
+        ShownVehicle(vehicle: vehicle, stops: vehicle.waypoints, legs: Self.legs(of: vehicle, context: context))
     }
 
     /// The vehicle without the parts that the reader has already.
