@@ -111,8 +111,8 @@ extension SQLiteGroup {
     private func put(_ resource: any StoredResource, _ key: ResourceKey, _ updated: Int64?) throws -> Int {
         let texts = SQLiteQuery.texts(key.collection)
         let keys = resource.keys
-        let message: Data = try resource.serializedBytes()
         let former = try self.row(of: key)
+        let (message, lastingBytes) = try Self.message(of: resource, after: former?.lastingBytes)
         let place = IndexedPlace(keys, after: former?.place)
         let values: StatementArguments = [
             keys.isActive, keys.holder, keys.tracking, keys.place?.latitude, keys.place?.longitude, place?.latitude,
@@ -126,7 +126,7 @@ extension SQLiteGroup {
             try self.execute(texts.insert, values + [key.provider, key.id])
             number = self.database.lastInsertedRowID
         }
-        self.rows[key] = SQLiteRow(number: number, place: place)
+        self.rows[key] = SQLiteRow(number: number, place: place, lastingBytes: lastingBytes)
         guard key.collection.hasPlaces, place != former?.place else { return message.count }
         if let place {
             let shelf = IndexedPlace.shelf(of: key.provider, isActive: place.isActive)
@@ -140,6 +140,15 @@ extension SQLiteGroup {
             try self.execute(texts.removePlace, [number])
         }
         return message.count
+    }
+
+    /// The binary form of a resource, and what spares writing all of it the next time.
+    private static func message(
+        of resource: any StoredResource, after known: LastingBytes?
+    ) throws -> (Data, LastingBytes?) {
+        if let known, let message = try resource.serialized(with: known) { return (message, known) }
+        let message: Data = try resource.serializedBytes()
+        return (message, message.count <= LastingBytes.maximumCount ? resource.lastingBytes : nil)
     }
 
     private func remove(_ key: ResourceKey) throws {

@@ -8,6 +8,8 @@ import FleetTokens
 struct SQLiteRow: Sendable {
     let number: Int64
     let place: IndexedPlace?
+    /// What spares writing all of the resource again, where it was written lately.
+    var lastingBytes: LastingBytes?
 }
 
 /// The rows that groups of writes looked for lately, `nil` for what is absent.

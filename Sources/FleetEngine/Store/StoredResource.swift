@@ -4,6 +4,7 @@
 
 import FleetEngineAPI
 import FleetTokens
+import Foundation
 import SwiftProtobuf
 
 /// A resource that stores keep, and what it can be found by other than its id.
@@ -15,6 +16,18 @@ protocol StoredResource: Message, Sendable, Equatable {
 
     /// What the resource can be found by.
     var keys: StoreKeys { get }
+
+    /// What spares writing all of the resource again; `nil` where nothing does.
+    var lastingBytes: LastingBytes? { get }
+
+    /// The binary form with the bytes of what stays; `nil` where more is changed.
+    func serialized(with bytes: LastingBytes) throws -> Data?
+}
+
+extension StoredResource {
+    var lastingBytes: LastingBytes? { nil }
+
+    func serialized(with bytes: LastingBytes) throws -> Data? { nil }
 }
 
 /// The collections of a provider.
@@ -47,6 +60,10 @@ extension Vehicle: StoredResource {
             place: self.lastLocation.place
         )
     }
+
+    var lastingBytes: LastingBytes? { LastingBytes(self) }
+
+    func serialized(with bytes: LastingBytes) throws -> Data? { try bytes.serialized(self) }
 }
 
 extension Trip: StoredResource {
