@@ -146,7 +146,7 @@ extension SQLiteGroup {
     private static func message(
         of resource: any StoredResource, after known: LastingBytes?
     ) throws -> (Data, LastingBytes?) {
-        if let known, let message = try resource.serialized(with: known) { return (message, known) }
+        if var known, let message = try resource.serialized(with: &known) { return (message, known) }
         let message: Data = try resource.serializedBytes()
         return (message, message.count <= LastingBytes.maximumCount ? resource.lastingBytes : nil)
     }

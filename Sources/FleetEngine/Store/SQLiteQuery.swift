@@ -97,7 +97,7 @@ struct PlaceIndexQuery {
 
 extension SQLiteQuery {
     /// The statements on one resource of a collection.
-    struct Texts: Sendable {
+    final class Texts: Sendable {
         /// The message by provider and id.
         let find: String
         /// The number, activity, indexed place and message by provider and id.

@@ -20,14 +20,14 @@ protocol StoredResource: Message, Sendable, Equatable {
     /// What spares writing all of the resource again; `nil` where nothing does.
     var lastingBytes: LastingBytes? { get }
 
-    /// The binary form with the bytes of what stays; `nil` where more is changed.
-    func serialized(with bytes: LastingBytes) throws -> Data?
+    /// The binary form with the bytes of what stays, which are to be kept; `nil` where more is changed.
+    func serialized(with bytes: inout LastingBytes) throws -> Data?
 }
 
 extension StoredResource {
     var lastingBytes: LastingBytes? { nil }
 
-    func serialized(with bytes: LastingBytes) throws -> Data? { nil }
+    func serialized(with bytes: inout LastingBytes) throws -> Data? { nil }
 }
 
 /// The collections of a provider.
@@ -63,7 +63,7 @@ extension Vehicle: StoredResource {
 
     var lastingBytes: LastingBytes? { LastingBytes(self) }
 
-    func serialized(with bytes: LastingBytes) throws -> Data? { try bytes.serialized(self) }
+    func serialized(with bytes: inout LastingBytes) throws -> Data? { try bytes.serialized(self) }
 }
 
 extension Trip: StoredResource {

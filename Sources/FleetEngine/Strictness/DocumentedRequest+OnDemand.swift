@@ -88,11 +88,7 @@ extension Google_Protobuf_FieldMask {
     /// Whether a path, in either spelling, is a field, a part of it, or what it is a part of; none is looked at in a mask
     /// that is refused for its length.
     func names(_ field: String) -> Bool {
-        !self.isTooLong
-            && self.paths.contains { path in
-                let name = FieldName.snakeCase(path)
-                return name == field || name.hasPrefix(field + ".") || field.hasPrefix(name + ".")
-            }
+        !self.isTooLong && self.paths.contains { FieldName.meets($0, field) }
     }
 }
 

@@ -39,4 +39,20 @@ package enum FieldName {
         }
         return result
     }
+
+    /// Whether a path, in either spelling, is the same as one in snake case, a part of it, or what it is a part of.
+    static func meets(_ path: String, _ field: String) -> Bool {
+        let (dot, underscore) = (UInt8(ascii: "."), UInt8(ascii: "_"))
+        var (left, right) = (path.utf8.makeIterator(), field.utf8.makeIterator())
+        while true {
+            guard var byte = left.next() else { return right.next().map { $0 == dot } ?? true }
+            guard var other = right.next() else { return byte == dot }
+            if (0x41...0x5a).contains(byte) {
+                guard other == underscore, let next = right.next() else { return false }
+                other = next
+                byte |= 0x20
+            }
+            guard byte == other else { return false }
+        }
+    }
 }

@@ -42,47 +42,47 @@ enum LocationRules {
     /// Checks the ranges of a location.
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
-    static func check(_ location: some ReportedLocation) throws(EngineError) {
-        let points = [
-            ("location", location.location), ("raw_location", location.rawLocation),
-            ("flp_location", location.flpLocation), ("supplemental_location", location.supplementalLocation),
-        ]
-        for (field, point) in points { try point.check(field) }
-        let times = [
-            ("update_time", location.updateTime), ("raw_location_time", location.rawLocationTime),
-            ("flp_update_time", location.flpUpdateTime),
-            ("supplemental_location_time", location.supplementalLocationTime),
-        ]
-        for (field, time) in times { try time.check(field) }
-        let headings = [
-            ("heading", location.heading.value), ("flp_heading_degrees", location.flpHeadingDegrees.value),
-        ]
-        for (field, heading) in headings where !(0..<360).contains(heading) {
+    static func check<Location: ReportedLocation>(_ location: Location) throws(EngineError) {
+        try location.location.check("location")
+        try location.rawLocation.check("raw_location")
+        try location.flpLocation.check("flp_location")
+        try location.supplementalLocation.check("supplemental_location")
+        try location.updateTime.check("update_time")
+        try location.rawLocationTime.check("raw_location_time")
+        try location.flpUpdateTime.check("flp_update_time")
+        try location.supplementalLocationTime.check("supplemental_location_time")
+        func checkHeading(_ heading: Int32, _ field: String) throws(EngineError) {
+            guard !(0..<360).contains(heading) else { return }
             throw .invalidArgument("\(field) is \(heading); it goes from 0 to 359 degrees.", field: field)
         }
-        let readings = [
-            ("speed", location.speed), ("speed_accuracy", location.speedAccuracy), ("altitude", location.altitude),
-            ("latlng_accuracy", location.latlngAccuracy),
-            ("heading_accuracy", location.headingAccuracy), ("altitude_accuracy", location.altitudeAccuracy),
-            ("raw_location_accuracy", location.rawLocationAccuracy),
-            ("flp_latlng_accuracy_meters", location.flpLatlngAccuracyMeters),
-            ("supplemental_location_accuracy", location.supplementalLocationAccuracy),
-            ("horizontal_accuracy", location.horizontalAccuracy), ("bearing_accuracy", location.bearingAccuracy),
-            ("vertical_accuracy", location.verticalAccuracy),
-        ]
-        for (field, reading) in readings where !reading.value.isFinite {
-            throw .invalidArgument("\(field) is \(reading.value), which is no measurement; leave it out.", field: field)
+        try checkHeading(location.heading.value, "heading")
+        try checkHeading(location.flpHeadingDegrees.value, "flp_heading_degrees")
+        func checkReading(_ reading: Double, _ field: String) throws(EngineError) {
+            guard !reading.isFinite else { return }
+            throw .invalidArgument("\(field) is \(reading), which is no measurement; leave it out.", field: field)
         }
-        let sensors = [
-            ("location_sensor", location.locationSensor), ("raw_location_sensor", location.rawLocationSensor),
-            ("supplemental_location_sensor", location.supplementalLocationSensor),
-        ]
-        for (field, sensor) in sensors where sensor == .fleetEngineLocation {
+        try checkReading(location.speed.value, "speed")
+        try checkReading(location.speedAccuracy.value, "speed_accuracy")
+        try checkReading(location.altitude.value, "altitude")
+        try checkReading(location.latlngAccuracy.value, "latlng_accuracy")
+        try checkReading(location.headingAccuracy.value, "heading_accuracy")
+        try checkReading(location.altitudeAccuracy.value, "altitude_accuracy")
+        try checkReading(location.rawLocationAccuracy.value, "raw_location_accuracy")
+        try checkReading(location.flpLatlngAccuracyMeters.value, "flp_latlng_accuracy_meters")
+        try checkReading(location.supplementalLocationAccuracy.value, "supplemental_location_accuracy")
+        try checkReading(location.horizontalAccuracy.value, "horizontal_accuracy")
+        try checkReading(location.bearingAccuracy.value, "bearing_accuracy")
+        try checkReading(location.verticalAccuracy.value, "vertical_accuracy")
+        func checkSensor(_ sensor: Location.Sensor, _ field: String) throws(EngineError) {
+            guard sensor == .fleetEngineLocation else { return }
             throw .invalidArgument(
                 "\(field) is FLEET_ENGINE_LOCATION, which only the service reports; name the real source.",
                 field: field
             )
         }
+        try checkSensor(location.locationSensor, "location_sensor")
+        try checkSensor(location.rawLocationSensor, "raw_location_sensor")
+        try checkSensor(location.supplementalLocationSensor, "supplemental_location_sensor")
     }
 
     /// A vehicle's location as passengers and recipients see it: the best known position, without the readings behind it.
@@ -211,9 +211,10 @@ extension ReportedLocation {
 extension FieldSelection {
     /// Whether the update tells where the vehicle is.
     var tellsPosition: Bool {
-        ["location", "raw_location", "flp_location", "supplemental_location"].contains {
-            self.reaches("last_location.\($0)")
-        }
+        self.namesWhole("last_location")
+            || ["location", "raw_location", "flp_location", "supplemental_location"].contains {
+                self.reaches("last_location.\($0)")
+            }
     }
 
     /// Lets what the update brings take the place of what it makes void: a supplemental position that of the device's

@@ -25,8 +25,11 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
 
     /// Whether the update touches a top-level field, or a part of it.
     func touches(_ field: String) -> Bool {
-        self.whole.contains { $0.name == field } || self.namesPart(of: field)
+        self.namesWhole(field) || self.namesPart(of: field)
     }
+
+    /// Whether the update names a top-level field itself.
+    func namesWhole(_ field: String) -> Bool { self.whole.contains { $0.name == field } }
 
     /// Whether the update names a part of a top-level field.
     func namesPart(of field: String) -> Bool { self.nested.contains { $0.field.name == field } }

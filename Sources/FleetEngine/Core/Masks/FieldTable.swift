@@ -62,10 +62,10 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
             let path = FieldName.snakeCase(path)
             guard seen.insert(path).inserted else { continue }
             let name = path[..<(path.utf8.firstIndex(of: UInt8(ascii: ".")) ?? path.endIndex)]
-            if let refusal = self.refusals[String(name)] {
+            guard let field = self.fields[String(name)] else {
+                guard let refusal = self.refusals[String(name)] else { throw Self.unknown(path) }
                 throw Self.invalid("update_mask names \(name), which \(refusal); leave it out.")
             }
-            guard let field = self.fields[String(name)] else { throw Self.unknown(path) }
             guard name.endIndex < path.endIndex else {
                 whole.append(field)
                 continue
