@@ -451,10 +451,10 @@ nonisolated extension Maps_Fleetengine_Delivery_V1_CreateDeliveryVehicleRequest:
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{2}\u{2}parent\0\u{3}delivery_vehicle_id\0\u{3}delivery_vehicle\0")
 
   fileprivate class _StorageClass {
-    var _header: Maps_Fleetengine_Delivery_V1_DeliveryRequestHeader? = nil
-    var _parent: String = String()
-    var _deliveryVehicleID: String = String()
-    var _deliveryVehicle: Maps_Fleetengine_Delivery_V1_DeliveryVehicle? = nil
+    @exclusivity(unchecked) var _header: Maps_Fleetengine_Delivery_V1_DeliveryRequestHeader? = nil
+    @exclusivity(unchecked) var _parent: String = String()
+    @exclusivity(unchecked) var _deliveryVehicleID: String = String()
+    @exclusivity(unchecked) var _deliveryVehicle: Maps_Fleetengine_Delivery_V1_DeliveryVehicle? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -620,12 +620,12 @@ nonisolated extension Maps_Fleetengine_Delivery_V1_ListDeliveryVehiclesRequest: 
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{2}\u{2}parent\0\u{3}page_size\0\u{3}page_token\0\u{1}filter\0\u{1}viewport\0")
 
   fileprivate class _StorageClass {
-    var _header: Maps_Fleetengine_Delivery_V1_DeliveryRequestHeader? = nil
-    var _parent: String = String()
-    var _pageSize: Int32 = 0
-    var _pageToken: String = String()
-    var _filter: String = String()
-    var _viewport: Google_Geo_Type_Viewport? = nil
+    @exclusivity(unchecked) var _header: Maps_Fleetengine_Delivery_V1_DeliveryRequestHeader? = nil
+    @exclusivity(unchecked) var _parent: String = String()
+    @exclusivity(unchecked) var _pageSize: Int32 = 0
+    @exclusivity(unchecked) var _pageToken: String = String()
+    @exclusivity(unchecked) var _filter: String = String()
+    @exclusivity(unchecked) var _viewport: Google_Geo_Type_Viewport? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -765,9 +765,9 @@ nonisolated extension Maps_Fleetengine_Delivery_V1_UpdateDeliveryVehicleRequest:
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{4}\u{2}delivery_vehicle\0\u{3}update_mask\0")
 
   fileprivate class _StorageClass {
-    var _header: Maps_Fleetengine_Delivery_V1_DeliveryRequestHeader? = nil
-    var _deliveryVehicle: Maps_Fleetengine_Delivery_V1_DeliveryVehicle? = nil
-    var _updateMask: SwiftProtobuf.Google_Protobuf_FieldMask? = nil
+    @exclusivity(unchecked) var _header: Maps_Fleetengine_Delivery_V1_DeliveryRequestHeader? = nil
+    @exclusivity(unchecked) var _deliveryVehicle: Maps_Fleetengine_Delivery_V1_DeliveryVehicle? = nil
+    @exclusivity(unchecked) var _updateMask: SwiftProtobuf.Google_Protobuf_FieldMask? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.

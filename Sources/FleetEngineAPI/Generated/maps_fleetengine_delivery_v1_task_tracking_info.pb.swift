@@ -147,20 +147,20 @@ nonisolated extension Maps_Fleetengine_Delivery_V1_TaskTrackingInfo: SwiftProtob
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{3}tracking_id\0\u{3}vehicle_location\0\u{3}route_polyline_points\0\u{3}remaining_stop_count\0\u{3}remaining_driving_distance_meters\0\u{3}estimated_arrival_time\0\u{3}estimated_task_completion_time\0\u{3}task_outcome\0\u{3}planned_location\0\u{1}state\0\u{3}task_outcome_time\0\u{3}target_time_window\0\u{1}attributes\0")
 
   fileprivate class _StorageClass {
-    var _name: String = String()
-    var _trackingID: String = String()
-    var _vehicleLocation: Maps_Fleetengine_Delivery_V1_DeliveryVehicleLocation? = nil
-    var _routePolylinePoints: [Google_Type_LatLng] = []
-    var _remainingStopCount: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
-    var _remainingDrivingDistanceMeters: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
-    var _estimatedArrivalTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _estimatedTaskCompletionTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _state: Maps_Fleetengine_Delivery_V1_Task.State = .unspecified
-    var _taskOutcome: Maps_Fleetengine_Delivery_V1_Task.TaskOutcome = .unspecified
-    var _taskOutcomeTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _plannedLocation: Maps_Fleetengine_Delivery_V1_LocationInfo? = nil
-    var _targetTimeWindow: Maps_Fleetengine_Delivery_V1_TimeWindow? = nil
-    var _attributes: [Maps_Fleetengine_Delivery_V1_TaskAttribute] = []
+    @exclusivity(unchecked) var _name: String = String()
+    @exclusivity(unchecked) var _trackingID: String = String()
+    @exclusivity(unchecked) var _vehicleLocation: Maps_Fleetengine_Delivery_V1_DeliveryVehicleLocation? = nil
+    @exclusivity(unchecked) var _routePolylinePoints: [Google_Type_LatLng] = []
+    @exclusivity(unchecked) var _remainingStopCount: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+    @exclusivity(unchecked) var _remainingDrivingDistanceMeters: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+    @exclusivity(unchecked) var _estimatedArrivalTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _estimatedTaskCompletionTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _state: Maps_Fleetengine_Delivery_V1_Task.State = .unspecified
+    @exclusivity(unchecked) var _taskOutcome: Maps_Fleetengine_Delivery_V1_Task.TaskOutcome = .unspecified
+    @exclusivity(unchecked) var _taskOutcomeTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _plannedLocation: Maps_Fleetengine_Delivery_V1_LocationInfo? = nil
+    @exclusivity(unchecked) var _targetTimeWindow: Maps_Fleetengine_Delivery_V1_TimeWindow? = nil
+    @exclusivity(unchecked) var _attributes: [Maps_Fleetengine_Delivery_V1_TaskAttribute] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.

@@ -465,21 +465,21 @@ nonisolated extension Maps_Fleetengine_Delivery_V1_Task: SwiftProtobuf.Message, 
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}type\0\u{1}state\0\u{3}tracking_id\0\u{3}delivery_vehicle_id\0\u{3}planned_location\0\u{3}task_duration\0\u{3}journey_sharing_info\0\u{3}task_outcome\0\u{3}task_outcome_time\0\u{3}task_outcome_location\0\u{3}task_outcome_location_source\0\u{3}task_tracking_view_config\0\u{3}target_time_window\0\u{1}attributes\0")
 
   fileprivate class _StorageClass {
-    var _name: String = String()
-    var _type: Maps_Fleetengine_Delivery_V1_Task.TypeEnum = .unspecified
-    var _state: Maps_Fleetengine_Delivery_V1_Task.State = .unspecified
-    var _taskOutcome: Maps_Fleetengine_Delivery_V1_Task.TaskOutcome = .unspecified
-    var _taskOutcomeTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _taskOutcomeLocation: Maps_Fleetengine_Delivery_V1_LocationInfo? = nil
-    var _taskOutcomeLocationSource: Maps_Fleetengine_Delivery_V1_Task.TaskOutcomeLocationSource = .unspecified
-    var _trackingID: String = String()
-    var _deliveryVehicleID: String = String()
-    var _plannedLocation: Maps_Fleetengine_Delivery_V1_LocationInfo? = nil
-    var _taskDuration: SwiftProtobuf.Google_Protobuf_Duration? = nil
-    var _targetTimeWindow: Maps_Fleetengine_Delivery_V1_TimeWindow? = nil
-    var _journeySharingInfo: Maps_Fleetengine_Delivery_V1_Task.JourneySharingInfo? = nil
-    var _taskTrackingViewConfig: Maps_Fleetengine_Delivery_V1_TaskTrackingViewConfig? = nil
-    var _attributes: [Maps_Fleetengine_Delivery_V1_TaskAttribute] = []
+    @exclusivity(unchecked) var _name: String = String()
+    @exclusivity(unchecked) var _type: Maps_Fleetengine_Delivery_V1_Task.TypeEnum = .unspecified
+    @exclusivity(unchecked) var _state: Maps_Fleetengine_Delivery_V1_Task.State = .unspecified
+    @exclusivity(unchecked) var _taskOutcome: Maps_Fleetengine_Delivery_V1_Task.TaskOutcome = .unspecified
+    @exclusivity(unchecked) var _taskOutcomeTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _taskOutcomeLocation: Maps_Fleetengine_Delivery_V1_LocationInfo? = nil
+    @exclusivity(unchecked) var _taskOutcomeLocationSource: Maps_Fleetengine_Delivery_V1_Task.TaskOutcomeLocationSource = .unspecified
+    @exclusivity(unchecked) var _trackingID: String = String()
+    @exclusivity(unchecked) var _deliveryVehicleID: String = String()
+    @exclusivity(unchecked) var _plannedLocation: Maps_Fleetengine_Delivery_V1_LocationInfo? = nil
+    @exclusivity(unchecked) var _taskDuration: SwiftProtobuf.Google_Protobuf_Duration? = nil
+    @exclusivity(unchecked) var _targetTimeWindow: Maps_Fleetengine_Delivery_V1_TimeWindow? = nil
+    @exclusivity(unchecked) var _journeySharingInfo: Maps_Fleetengine_Delivery_V1_Task.JourneySharingInfo? = nil
+    @exclusivity(unchecked) var _taskTrackingViewConfig: Maps_Fleetengine_Delivery_V1_TaskTrackingViewConfig? = nil
+    @exclusivity(unchecked) var _attributes: [Maps_Fleetengine_Delivery_V1_TaskAttribute] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.

@@ -936,15 +936,15 @@ nonisolated extension Maps_Fleetengine_V1_TripWaypoint: SwiftProtobuf.Message, S
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}location\0\u{3}trip_id\0\u{3}waypoint_type\0\u{3}path_to_waypoint\0\u{3}encoded_path_to_waypoint\0\u{3}distance_meters\0\u{1}eta\0\u{1}duration\0\u{4}\u{2}traffic_to_waypoint\0")
 
   fileprivate class _StorageClass {
-    var _location: Maps_Fleetengine_V1_TerminalLocation? = nil
-    var _tripID: String = String()
-    var _waypointType: Maps_Fleetengine_V1_WaypointType = .unknownWaypointType
-    var _pathToWaypoint: [Google_Type_LatLng] = []
-    var _encodedPathToWaypoint: String = String()
-    var _trafficToWaypoint: Maps_Fleetengine_V1_ConsumableTrafficPolyline? = nil
-    var _distanceMeters: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
-    var _eta: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _duration: SwiftProtobuf.Google_Protobuf_Duration? = nil
+    @exclusivity(unchecked) var _location: Maps_Fleetengine_V1_TerminalLocation? = nil
+    @exclusivity(unchecked) var _tripID: String = String()
+    @exclusivity(unchecked) var _waypointType: Maps_Fleetengine_V1_WaypointType = .unknownWaypointType
+    @exclusivity(unchecked) var _pathToWaypoint: [Google_Type_LatLng] = []
+    @exclusivity(unchecked) var _encodedPathToWaypoint: String = String()
+    @exclusivity(unchecked) var _trafficToWaypoint: Maps_Fleetengine_V1_ConsumableTrafficPolyline? = nil
+    @exclusivity(unchecked) var _distanceMeters: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+    @exclusivity(unchecked) var _eta: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _duration: SwiftProtobuf.Google_Protobuf_Duration? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -1141,38 +1141,38 @@ nonisolated extension Maps_Fleetengine_V1_VehicleLocation: SwiftProtobuf.Message
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}location\0\u{1}heading\0\u{3}speed_kmph\0\u{3}update_time\0\u{1}altitude\0\u{1}speed\0\u{3}speed_accuracy\0\u{3}horizontal_accuracy\0\u{3}vertical_accuracy\0\u{3}bearing_accuracy\0\u{3}location_sensor\0\u{3}is_gps_sensor_enabled\0\u{3}server_time\0\u{3}time_since_update\0\u{3}num_stale_updates\0\u{3}raw_location\0\u{3}raw_location_time\0\u{3}supplemental_location\0\u{3}supplemental_location_time\0\u{3}supplemental_location_sensor\0\u{3}supplemental_location_accuracy\0\u{3}latlng_accuracy\0\u{3}heading_accuracy\0\u{3}altitude_accuracy\0\u{3}raw_location_accuracy\0\u{3}road_snapped\0\u{3}is_road_snapped\0\u{3}raw_location_sensor\0\u{3}flp_location\0\u{3}flp_update_time\0\u{3}flp_latlng_accuracy_meters\0\u{3}flp_heading_degrees\0")
 
   fileprivate class _StorageClass {
-    var _location: Google_Type_LatLng? = nil
-    var _horizontalAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
-    var _latlngAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
-    var _heading: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
-    var _bearingAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
-    var _headingAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
-    var _altitude: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
-    var _verticalAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
-    var _altitudeAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
-    var _speedKmph: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
-    var _speed: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
-    var _speedAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
-    var _updateTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _serverTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _locationSensor: Maps_Fleetengine_V1_LocationSensor = .unknownSensor
-    var _isRoadSnapped: SwiftProtobuf.Google_Protobuf_BoolValue? = nil
-    var _isGpsSensorEnabled: SwiftProtobuf.Google_Protobuf_BoolValue? = nil
-    var _timeSinceUpdate: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
-    var _numStaleUpdates: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
-    var _rawLocation: Google_Type_LatLng? = nil
-    var _rawLocationTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _rawLocationSensor: Maps_Fleetengine_V1_LocationSensor = .unknownSensor
-    var _rawLocationAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
-    var _flpLocation: Google_Type_LatLng? = nil
-    var _flpUpdateTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _flpLatlngAccuracyMeters: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
-    var _flpHeadingDegrees: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
-    var _supplementalLocation: Google_Type_LatLng? = nil
-    var _supplementalLocationTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _supplementalLocationSensor: Maps_Fleetengine_V1_LocationSensor = .unknownSensor
-    var _supplementalLocationAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
-    var _roadSnapped: Bool = false
+    @exclusivity(unchecked) var _location: Google_Type_LatLng? = nil
+    @exclusivity(unchecked) var _horizontalAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
+    @exclusivity(unchecked) var _latlngAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
+    @exclusivity(unchecked) var _heading: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+    @exclusivity(unchecked) var _bearingAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
+    @exclusivity(unchecked) var _headingAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
+    @exclusivity(unchecked) var _altitude: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
+    @exclusivity(unchecked) var _verticalAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
+    @exclusivity(unchecked) var _altitudeAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
+    @exclusivity(unchecked) var _speedKmph: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+    @exclusivity(unchecked) var _speed: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
+    @exclusivity(unchecked) var _speedAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
+    @exclusivity(unchecked) var _updateTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _serverTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _locationSensor: Maps_Fleetengine_V1_LocationSensor = .unknownSensor
+    @exclusivity(unchecked) var _isRoadSnapped: SwiftProtobuf.Google_Protobuf_BoolValue? = nil
+    @exclusivity(unchecked) var _isGpsSensorEnabled: SwiftProtobuf.Google_Protobuf_BoolValue? = nil
+    @exclusivity(unchecked) var _timeSinceUpdate: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+    @exclusivity(unchecked) var _numStaleUpdates: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+    @exclusivity(unchecked) var _rawLocation: Google_Type_LatLng? = nil
+    @exclusivity(unchecked) var _rawLocationTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _rawLocationSensor: Maps_Fleetengine_V1_LocationSensor = .unknownSensor
+    @exclusivity(unchecked) var _rawLocationAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
+    @exclusivity(unchecked) var _flpLocation: Google_Type_LatLng? = nil
+    @exclusivity(unchecked) var _flpUpdateTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _flpLatlngAccuracyMeters: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
+    @exclusivity(unchecked) var _flpHeadingDegrees: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+    @exclusivity(unchecked) var _supplementalLocation: Google_Type_LatLng? = nil
+    @exclusivity(unchecked) var _supplementalLocationTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _supplementalLocationSensor: Maps_Fleetengine_V1_LocationSensor = .unknownSensor
+    @exclusivity(unchecked) var _supplementalLocationAccuracy: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
+    @exclusivity(unchecked) var _roadSnapped: Bool = false
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.

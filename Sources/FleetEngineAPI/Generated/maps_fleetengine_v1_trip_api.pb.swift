@@ -379,14 +379,14 @@ nonisolated extension Maps_Fleetengine_V1_GetTripRequest: SwiftProtobuf.Message,
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{2}\u{2}name\0\u{4}\u{3}current_route_segment_version\0\u{3}remaining_waypoints_version\0\u{3}route_format_type\0\u{3}current_route_segment_traffic_version\0\u{3}remaining_waypoints_route_version\0\u{1}view\0")
 
   fileprivate class _StorageClass {
-    var _header: Maps_Fleetengine_V1_RequestHeader? = nil
-    var _name: String = String()
-    var _view: Maps_Fleetengine_V1_TripView = .unspecified
-    var _currentRouteSegmentVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _remainingWaypointsVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _routeFormatType: Maps_Fleetengine_V1_PolylineFormatType = .unknownFormatType
-    var _currentRouteSegmentTrafficVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _remainingWaypointsRouteVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _header: Maps_Fleetengine_V1_RequestHeader? = nil
+    @exclusivity(unchecked) var _name: String = String()
+    @exclusivity(unchecked) var _view: Maps_Fleetengine_V1_TripView = .unspecified
+    @exclusivity(unchecked) var _currentRouteSegmentVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _remainingWaypointsVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _routeFormatType: Maps_Fleetengine_V1_PolylineFormatType = .unknownFormatType
+    @exclusivity(unchecked) var _currentRouteSegmentTrafficVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _remainingWaypointsRouteVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -640,13 +640,13 @@ nonisolated extension Maps_Fleetengine_V1_SearchTripsRequest: SwiftProtobuf.Mess
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{2}\u{2}parent\0\u{3}vehicle_id\0\u{3}active_trips_only\0\u{3}page_size\0\u{3}page_token\0\u{3}minimum_staleness\0")
 
   fileprivate class _StorageClass {
-    var _header: Maps_Fleetengine_V1_RequestHeader? = nil
-    var _parent: String = String()
-    var _vehicleID: String = String()
-    var _activeTripsOnly: Bool = false
-    var _pageSize: Int32 = 0
-    var _pageToken: String = String()
-    var _minimumStaleness: SwiftProtobuf.Google_Protobuf_Duration? = nil
+    @exclusivity(unchecked) var _header: Maps_Fleetengine_V1_RequestHeader? = nil
+    @exclusivity(unchecked) var _parent: String = String()
+    @exclusivity(unchecked) var _vehicleID: String = String()
+    @exclusivity(unchecked) var _activeTripsOnly: Bool = false
+    @exclusivity(unchecked) var _pageSize: Int32 = 0
+    @exclusivity(unchecked) var _pageToken: String = String()
+    @exclusivity(unchecked) var _minimumStaleness: SwiftProtobuf.Google_Protobuf_Duration? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.

@@ -771,10 +771,10 @@ nonisolated extension Maps_Fleetengine_V1_GetVehicleRequest: SwiftProtobuf.Messa
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{2}\u{2}name\0\u{3}current_route_segment_version\0\u{3}waypoints_version\0")
 
   fileprivate class _StorageClass {
-    var _header: Maps_Fleetengine_V1_RequestHeader? = nil
-    var _name: String = String()
-    var _currentRouteSegmentVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _waypointsVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _header: Maps_Fleetengine_V1_RequestHeader? = nil
+    @exclusivity(unchecked) var _name: String = String()
+    @exclusivity(unchecked) var _currentRouteSegmentVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _waypointsVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -1024,24 +1024,24 @@ nonisolated extension Maps_Fleetengine_V1_SearchVehiclesRequest: SwiftProtobuf.M
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{2}\u{2}parent\0\u{3}pickup_point\0\u{3}dropoff_point\0\u{3}pickup_radius_meters\0\u{1}count\0\u{3}minimum_capacity\0\u{3}trip_types\0\u{3}maximum_staleness\0\u{4}\u{2}required_attributes\0\u{3}order_by\0\u{3}vehicle_types\0\u{3}required_one_of_attributes\0\u{4}\u{3}include_back_to_back\0\u{3}trip_id\0\u{3}required_one_of_attribute_sets\0\u{3}current_trips_present\0\u{1}filter\0")
 
   fileprivate class _StorageClass {
-    var _header: Maps_Fleetengine_V1_RequestHeader? = nil
-    var _parent: String = String()
-    var _pickupPoint: Maps_Fleetengine_V1_TerminalLocation? = nil
-    var _dropoffPoint: Maps_Fleetengine_V1_TerminalLocation? = nil
-    var _pickupRadiusMeters: Int32 = 0
-    var _count: Int32 = 0
-    var _minimumCapacity: Int32 = 0
-    var _tripTypes: [Maps_Fleetengine_V1_TripType] = []
-    var _maximumStaleness: SwiftProtobuf.Google_Protobuf_Duration? = nil
-    var _vehicleTypes: [Maps_Fleetengine_V1_Vehicle.VehicleType] = []
-    var _requiredAttributes: [Maps_Fleetengine_V1_VehicleAttribute] = []
-    var _requiredOneOfAttributes: [Maps_Fleetengine_V1_VehicleAttributeList] = []
-    var _requiredOneOfAttributeSets: [Maps_Fleetengine_V1_VehicleAttributeList] = []
-    var _orderBy: Maps_Fleetengine_V1_SearchVehiclesRequest.VehicleMatchOrder = .unknownVehicleMatchOrder
-    var _includeBackToBack: Bool = false
-    var _tripID: String = String()
-    var _currentTripsPresent: Maps_Fleetengine_V1_SearchVehiclesRequest.CurrentTripsPresent = .unspecified
-    var _filter: String = String()
+    @exclusivity(unchecked) var _header: Maps_Fleetengine_V1_RequestHeader? = nil
+    @exclusivity(unchecked) var _parent: String = String()
+    @exclusivity(unchecked) var _pickupPoint: Maps_Fleetengine_V1_TerminalLocation? = nil
+    @exclusivity(unchecked) var _dropoffPoint: Maps_Fleetengine_V1_TerminalLocation? = nil
+    @exclusivity(unchecked) var _pickupRadiusMeters: Int32 = 0
+    @exclusivity(unchecked) var _count: Int32 = 0
+    @exclusivity(unchecked) var _minimumCapacity: Int32 = 0
+    @exclusivity(unchecked) var _tripTypes: [Maps_Fleetengine_V1_TripType] = []
+    @exclusivity(unchecked) var _maximumStaleness: SwiftProtobuf.Google_Protobuf_Duration? = nil
+    @exclusivity(unchecked) var _vehicleTypes: [Maps_Fleetengine_V1_Vehicle.VehicleType] = []
+    @exclusivity(unchecked) var _requiredAttributes: [Maps_Fleetengine_V1_VehicleAttribute] = []
+    @exclusivity(unchecked) var _requiredOneOfAttributes: [Maps_Fleetengine_V1_VehicleAttributeList] = []
+    @exclusivity(unchecked) var _requiredOneOfAttributeSets: [Maps_Fleetengine_V1_VehicleAttributeList] = []
+    @exclusivity(unchecked) var _orderBy: Maps_Fleetengine_V1_SearchVehiclesRequest.VehicleMatchOrder = .unknownVehicleMatchOrder
+    @exclusivity(unchecked) var _includeBackToBack: Bool = false
+    @exclusivity(unchecked) var _tripID: String = String()
+    @exclusivity(unchecked) var _currentTripsPresent: Maps_Fleetengine_V1_SearchVehiclesRequest.CurrentTripsPresent = .unspecified
+    @exclusivity(unchecked) var _filter: String = String()
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -1251,21 +1251,21 @@ nonisolated extension Maps_Fleetengine_V1_ListVehiclesRequest: SwiftProtobuf.Mes
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}parent\0\u{4}\u{2}page_size\0\u{3}page_token\0\u{4}\u{2}minimum_capacity\0\u{3}trip_types\0\u{3}maximum_staleness\0\u{3}vehicle_type_categories\0\u{3}required_attributes\0\u{3}vehicle_state\0\u{1}header\0\u{3}required_one_of_attributes\0\u{3}on_trip_only\0\u{3}required_one_of_attribute_sets\0\u{1}filter\0\u{1}viewport\0")
 
   fileprivate class _StorageClass {
-    var _header: Maps_Fleetengine_V1_RequestHeader? = nil
-    var _parent: String = String()
-    var _pageSize: Int32 = 0
-    var _pageToken: String = String()
-    var _minimumCapacity: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
-    var _tripTypes: [Maps_Fleetengine_V1_TripType] = []
-    var _maximumStaleness: SwiftProtobuf.Google_Protobuf_Duration? = nil
-    var _vehicleTypeCategories: [Maps_Fleetengine_V1_Vehicle.VehicleType.Category] = []
-    var _requiredAttributes: [String] = []
-    var _requiredOneOfAttributes: [String] = []
-    var _requiredOneOfAttributeSets: [String] = []
-    var _vehicleState: Maps_Fleetengine_V1_VehicleState = .unknownVehicleState
-    var _onTripOnly: Bool = false
-    var _filter: String = String()
-    var _viewport: Google_Geo_Type_Viewport? = nil
+    @exclusivity(unchecked) var _header: Maps_Fleetengine_V1_RequestHeader? = nil
+    @exclusivity(unchecked) var _parent: String = String()
+    @exclusivity(unchecked) var _pageSize: Int32 = 0
+    @exclusivity(unchecked) var _pageToken: String = String()
+    @exclusivity(unchecked) var _minimumCapacity: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+    @exclusivity(unchecked) var _tripTypes: [Maps_Fleetengine_V1_TripType] = []
+    @exclusivity(unchecked) var _maximumStaleness: SwiftProtobuf.Google_Protobuf_Duration? = nil
+    @exclusivity(unchecked) var _vehicleTypeCategories: [Maps_Fleetengine_V1_Vehicle.VehicleType.Category] = []
+    @exclusivity(unchecked) var _requiredAttributes: [String] = []
+    @exclusivity(unchecked) var _requiredOneOfAttributes: [String] = []
+    @exclusivity(unchecked) var _requiredOneOfAttributeSets: [String] = []
+    @exclusivity(unchecked) var _vehicleState: Maps_Fleetengine_V1_VehicleState = .unknownVehicleState
+    @exclusivity(unchecked) var _onTripOnly: Bool = false
+    @exclusivity(unchecked) var _filter: String = String()
+    @exclusivity(unchecked) var _viewport: Google_Geo_Type_Viewport? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.

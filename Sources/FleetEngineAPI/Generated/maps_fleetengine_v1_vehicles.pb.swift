@@ -615,29 +615,29 @@ nonisolated extension Maps_Fleetengine_V1_Vehicle: SwiftProtobuf.Message, SwiftP
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{3}vehicle_state\0\u{3}supported_trip_types\0\u{3}current_trips\0\u{3}last_location\0\u{3}maximum_capacity\0\u{2}\u{2}attributes\0\u{3}vehicle_type\0\u{3}license_plate\0\u{2}\u{2}route\0\u{4}\u{3}current_route_segment_version\0\u{3}waypoints_version\0\u{4}\u{2}remaining_distance_meters\0\u{3}eta_to_first_waypoint\0\u{3}current_route_segment\0\u{2}\u{2}waypoints\0\u{3}back_to_back_enabled\0\u{3}current_route_segment_end_point\0\u{3}remaining_time_seconds\0\u{3}navigation_status\0\u{3}device_settings\0\u{3}current_route_segment_traffic\0\u{4}\u{2}past_locations\0")
 
   fileprivate class _StorageClass {
-    var _name: String = String()
-    var _vehicleState: Maps_Fleetengine_V1_VehicleState = .unknownVehicleState
-    var _supportedTripTypes: [Maps_Fleetengine_V1_TripType] = []
-    var _currentTrips: [String] = []
-    var _lastLocation: Maps_Fleetengine_V1_VehicleLocation? = nil
-    var _pastLocations: [Maps_Fleetengine_V1_VehicleLocation] = []
-    var _maximumCapacity: Int32 = 0
-    var _attributes: [Maps_Fleetengine_V1_VehicleAttribute] = []
-    var _vehicleType: Maps_Fleetengine_V1_Vehicle.VehicleType? = nil
-    var _licensePlate: Maps_Fleetengine_V1_LicensePlate? = nil
-    var _route: [Maps_Fleetengine_V1_TerminalLocation] = []
-    var _currentRouteSegment: String = String()
-    var _currentRouteSegmentTraffic: Maps_Fleetengine_V1_TrafficPolylineData? = nil
-    var _currentRouteSegmentVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _currentRouteSegmentEndPoint: Maps_Fleetengine_V1_TripWaypoint? = nil
-    var _remainingDistanceMeters: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
-    var _etaToFirstWaypoint: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _remainingTimeSeconds: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
-    var _waypoints: [Maps_Fleetengine_V1_TripWaypoint] = []
-    var _waypointsVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-    var _backToBackEnabled: Bool = false
-    var _navigationStatus: Maps_Fleetengine_V1_NavigationStatus = .unknownNavigationStatus
-    var _deviceSettings: Maps_Fleetengine_V1_DeviceSettings? = nil
+    @exclusivity(unchecked) var _name: String = String()
+    @exclusivity(unchecked) var _vehicleState: Maps_Fleetengine_V1_VehicleState = .unknownVehicleState
+    @exclusivity(unchecked) var _supportedTripTypes: [Maps_Fleetengine_V1_TripType] = []
+    @exclusivity(unchecked) var _currentTrips: [String] = []
+    @exclusivity(unchecked) var _lastLocation: Maps_Fleetengine_V1_VehicleLocation? = nil
+    @exclusivity(unchecked) var _pastLocations: [Maps_Fleetengine_V1_VehicleLocation] = []
+    @exclusivity(unchecked) var _maximumCapacity: Int32 = 0
+    @exclusivity(unchecked) var _attributes: [Maps_Fleetengine_V1_VehicleAttribute] = []
+    @exclusivity(unchecked) var _vehicleType: Maps_Fleetengine_V1_Vehicle.VehicleType? = nil
+    @exclusivity(unchecked) var _licensePlate: Maps_Fleetengine_V1_LicensePlate? = nil
+    @exclusivity(unchecked) var _route: [Maps_Fleetengine_V1_TerminalLocation] = []
+    @exclusivity(unchecked) var _currentRouteSegment: String = String()
+    @exclusivity(unchecked) var _currentRouteSegmentTraffic: Maps_Fleetengine_V1_TrafficPolylineData? = nil
+    @exclusivity(unchecked) var _currentRouteSegmentVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _currentRouteSegmentEndPoint: Maps_Fleetengine_V1_TripWaypoint? = nil
+    @exclusivity(unchecked) var _remainingDistanceMeters: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+    @exclusivity(unchecked) var _etaToFirstWaypoint: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _remainingTimeSeconds: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+    @exclusivity(unchecked) var _waypoints: [Maps_Fleetengine_V1_TripWaypoint] = []
+    @exclusivity(unchecked) var _waypointsVersion: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    @exclusivity(unchecked) var _backToBackEnabled: Bool = false
+    @exclusivity(unchecked) var _navigationStatus: Maps_Fleetengine_V1_NavigationStatus = .unknownNavigationStatus
+    @exclusivity(unchecked) var _deviceSettings: Maps_Fleetengine_V1_DeviceSettings? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
