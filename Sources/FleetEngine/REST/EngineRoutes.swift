@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
+import Foundation
 import HTTPTypes
 public import Hummingbird
 import NIOCore
@@ -13,6 +14,9 @@ public struct EngineRoutes: Sendable {
     public static let maximumBodyBytes = 1024 * 1024
     /// The most bytes that a batch of tasks may have, over gRPC too: 500 tasks of 16 KiB each.
     public static let maximumBatchBytes = 8 * 1024 * 1024
+
+    /// For how long a token that was examined counts as that, in seconds; a change waits longer for the disk.
+    private static let examinedFor = 0.05
 
     private let engine: Engine
 
@@ -62,15 +66,16 @@ public struct EngineRoutes: Sendable {
             let match = try HTTPMatch(verb: Self.verb(of: request), path: request.uri.path)
             let token = try BearerToken.read(request.headers[values: .authorization])
             // A caller whose token is not good is refused before anything else it sent is read.
+            let start = self.engine.now()
             let examined = try await self.engine.authenticate(token, for: match.rule.method, of: match.name)
             // What is ignored is not waited for.
             let isAllRead = !match.rule.takesBody && match.fault == nil
             let body = isAllRead ? [] : try await self.body(of: request, for: match, token: token)
-            // Until a body is there, the token may have ended or been withdrawn: it is looked at once more.
-            let known = match.rule.takesBody ? nil : examined
+            // While a body arrives, the token may end or be withdrawn: after a while it is looked at once more.
+            let isRecent = (0..<Self.examinedFor).contains(self.engine.now().timeIntervalSince(start))
             let input = RESTBinding.Input(
                 name: match.name, query: request.uri.query ?? "", fields: match.rule.query, body: body, token: token,
-                examined: known, remarks: remarks)
+                examined: isRecent ? examined : nil, remarks: remarks)
             response = RESTAnswer.message(
                 try await match.rule.binding.answer(self.engine, input), accepting: request.headers[.acceptEncoding])
         } catch {

@@ -3,24 +3,49 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetTokens
 import SwiftProtobuf
 
 /// Vehicles as JSON: what stays of one while it drives is written once, and for each report no more than where it is and
 /// the ways to its stops.
 final class WrittenVehicles: Sendable {
-    private struct Written: Sendable {
+    /// What stays of one vehicle; an object, as it is looked up for each answer.
+    private final class Written: Sendable {
         let hasEnumNumbers: Bool
-        /// The vehicle, to be compared with: what stays of it as bytes too, for one that was read anew.
-        var vehicle = Vehicle()
-        var image: [UInt8]?
-        /// What stays of it as JSON, without the brace at its end.
-        var text: [UInt8] = []
-        var stops: [TripWaypoint] = []
+        /// What stays of the vehicle as bytes, to be compared with one that was read anew; `nil` where it has none.
+        let image: [UInt8]?
+        /// The same as JSON, without the brace at its end.
+        let text: [UInt8]
+        let stops: [TripWaypoint]
         /// Each stop without the way to it and the brace at its end.
-        var texts: [[UInt8]] = []
+        let texts: [[UInt8]]
+        /// The vehicle as it was written last.
+        private let vehicle: Locked<Vehicle>
+
+        init(
+            _ vehicle: Vehicle, image: [UInt8]?, text: [UInt8], stops: [TripWaypoint], texts: [[UInt8]],
+            hasEnumNumbers: Bool
+        ) {
+            self.vehicle = Locked(vehicle)
+            self.image = image
+            self.text = text
+            self.stops = stops
+            self.texts = texts
+            self.hasEnumNumbers = hasEnumNumbers
+        }
 
         /// How long the parts are together.
         var bytes: Int { self.texts.reduce(self.text.count + (self.image?.count ?? 0)) { $0 + $1.count } }
+
+        /// Whether these are the parts of a vehicle that is written now.
+        func holds(_ shown: ShownVehicle) -> Bool {
+            guard isSameInstance(self.stops, shown.stops),
+                shown.vehicle.differsByReportOnly(from: self.vehicle.withLock(\.self))
+            else { return false }
+            // What it was before is kept no longer.
+            self.vehicle.withLock { $0 = shown.vehicle }
+            return true
+        }
     }
 
     private let recent = Remembered<Written>(capacity: capacity)
@@ -86,25 +111,22 @@ final class WrittenVehicles: Sendable {
     private func written(_ shown: ShownVehicle, _ hasEnumNumbers: Bool) throws(EngineError) -> Written {
         let name = shown.vehicle.name
         let known = self.recent[name].flatMap { $0.hasEnumNumbers == hasEnumNumbers ? $0 : nil }
-        var written = known ?? Written(hasEnumNumbers: hasEnumNumbers)
-        var isKnown = true
-        if written.image == nil || !shown.vehicle.differsByReportOnly(from: written.vehicle) {
-            let image = MessageImage.bytes(
-                of: shown.vehicle, leavingOut: Vehicle.changingFields, expecting: written.image?.count ?? 512)
-            if image == nil || written.image != image {
-                written.image = image
-                written.text = try Self.open(shown.vehicle.lasting, hasEnumNumbers)
+        if let known, known.holds(shown) { return known }
+        let image = MessageImage.bytes(
+            of: shown.vehicle, leavingOut: Vehicle.changingFields, expecting: known?.image?.count ?? 512)
+        let text =
+            if let known, image != nil, known.image == image { known.text } else {
+                try Self.open(shown.vehicle.lasting, hasEnumNumbers)
             }
-            written.vehicle = shown.vehicle
-            isKnown = false
+        var texts: [[UInt8]] = []
+        if let known, isSameInstance(known.stops, shown.stops) {
+            texts = known.texts
+        } else {
+            for stop in shown.stops { texts.append(try Self.open(stop.withoutLeg, hasEnumNumbers)) }
         }
-        if !isSameInstance(written.stops, shown.stops) {
-            written.stops = shown.stops
-            written.texts = []
-            for stop in shown.stops { written.texts.append(try Self.open(stop.withoutLeg, hasEnumNumbers)) }
-            isKnown = false
-        }
-        if !isKnown, written.bytes <= Self.maximumBytes { self.recent.keep(written, for: name) }
+        let written = Written(
+            shown.vehicle, image: image, text: text, stops: shown.stops, texts: texts, hasEnumNumbers: hasEnumNumbers)
+        if written.bytes <= Self.maximumBytes { self.recent.keep(written, for: name) }
         return written
     }
 

@@ -10,6 +10,20 @@ struct ResourceKey: Hashable, Sendable {
     let collection: StoreCollection
     let provider: String
     let id: String
+    /// Made once, as each write looks for the same key in one table after another.
+    private let hash: Int
+
+    init(collection: StoreCollection, provider: String, id: String) {
+        self.collection = collection
+        self.provider = provider
+        self.id = id
+        var hasher = Hasher()
+        hasher.combine(provider)
+        hasher.combine(id)
+        self.hash = hasher.finalize()
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(self.hash) }
 }
 
 extension ResourceKey: Comparable {

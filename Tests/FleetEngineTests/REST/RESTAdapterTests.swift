@@ -159,11 +159,23 @@ import Testing
                 return try TextVerifier().verify(token, at: now)
             }
         }
-        for (verb, uri, status) in [
-            (.post, Self.path + "?vehicleId=veh-2", .unauthorized), (.get, Self.path + "/veh-2", .notFound),
-        ] as [(HTTPRequest.Method, String, HTTPResponse.Status)] {
+        for (verb, uri, seconds, status) in [
+            (.post, Self.path + "?vehicleId=veh-2", 0.06, .unauthorized),
+            // A body that is there at once leaves no time for it, but for a clock that is set back.
+            (.post, Self.path + "?vehicleId=veh-2", 0.0, .ok),
+            (.post, Self.path + "?vehicleId=veh-2", -1, .unauthorized),
+            (.get, Self.path + "/veh-2", 0.0, .notFound),
+        ] as [(HTTPRequest.Method, String, TimeInterval, HTTPResponse.Status)] {
             let router = Router()
-            EngineRoutes(engine: Engine(store: MemoryStore(), verifier: OnceVerifier())).add(to: router)
+            let time = Locked(TestClock.start)
+            // Each look at the clock finds it so much later.
+            let engine = Engine(store: MemoryStore(), verifier: OnceVerifier()) {
+                time.withLock { time in
+                    defer { time += seconds }
+                    return time
+                }
+            }
+            EngineRoutes(engine: engine).add(to: router)
             try await Application(router: router).test(.router) { client in
                 let answer = try await Self.send(client, verb, uri, verb == .post ? Self.body : "")
                 #expect(answer.status == status)

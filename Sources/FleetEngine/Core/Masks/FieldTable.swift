@@ -52,7 +52,6 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
                 "update_mask has \(mask.paths.count) paths; at most \(Google_Protobuf_FieldMask.maximumPaths) are read. "
                     + "Name whole fields.")
         }
-        var seen: Set<String> = []
         var whole: [Field] = []
         var nested: [FieldSelection<Resource>.Part] = []
         for path in mask.paths {
@@ -60,7 +59,9 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
                 throw Self.invalid("update_mask does not take the wildcard *; name the fields to change.")
             }
             let path = FieldName.snakeCase(path)
-            guard seen.insert(path).inserted else { continue }
+            guard !whole.contains(where: { $0.name == path }), !nested.contains(where: { $0.path == path }) else {
+                continue
+            }
             let name = path[..<(path.utf8.firstIndex(of: UInt8(ascii: ".")) ?? path.endIndex)]
             guard let field = self.fields[String(name)] else {
                 guard let refusal = self.refusals[String(name)] else { throw Self.unknown(path) }
