@@ -93,21 +93,22 @@ extension [UInt8] {
         let (days, second) = seconds.floored(by: 86_400)
         let date = CivilDate(daysSince1970: days)
         self.append(date.year, digits: 4)
-        for (mark, number) in [
-            ("-", date.month), ("-", date.day), ("T", second / 3_600), (":", second / 60 % 60), (":", second % 60),
-        ] as [(Unicode.Scalar, Int)] {
-            self.append(UInt8(ascii: mark))
-            self.append(number, digits: 2)
-        }
+        self.append("-", date.month)
+        self.append("-", date.day)
+        self.append("T", second / 3_600)
+        self.append(":", second / 60 % 60)
+        self.append(":", second % 60)
+    }
+
+    private mutating func append(_ mark: Unicode.Scalar, _ number: Int) {
+        self.append(UInt8(ascii: mark))
+        self.append(number, digits: 2)
     }
 
     /// Appends the last digits of a number that is not negative, with zeros before it up to their count.
     package mutating func append(_ number: Int, digits: Int) {
-        var rest = number
-        self.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: digits))
-        for index in self.indices.suffix(digits).reversed() {
-            self[index] += UInt8(rest % 10)
-            rest /= 10
-        }
+        guard digits > 0 else { return }
+        self.append(number / 10, digits: digits - 1)
+        self.append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 }

@@ -6,7 +6,9 @@ import FleetEngineAPI
 import SwiftProtobuf
 
 /// A vehicle as it is shown, with the stops, which stay while it moves, and the ways to them apart from the rest.
-struct ShownVehicle: Sendable {
+///
+/// An object, as it is handed on from thread to thread.
+final class ShownVehicle: Sendable {
     /// The way to a stop from where the vehicle is before it.
     struct Leg: Hashable, Sendable {
         /// How long the way is, where that is known.
@@ -18,11 +20,17 @@ struct ShownVehicle: Sendable {
     }
 
     /// The vehicle as it is stored; of its stops those count that are shown.
-    var vehicle: Vehicle
+    let vehicle: Vehicle
     /// The stops that are shown, as they are stored; they are the same instance until they change.
-    var stops: [TripWaypoint]
+    let stops: [TripWaypoint]
     /// The way to each stop, as of now.
     let legs: [Leg]
+
+    init(vehicle: Vehicle, stops: [TripWaypoint], legs: [Leg]) {
+        self.vehicle = vehicle
+        self.stops = stops
+        self.legs = legs
+    }
 
     /// When the vehicle will be at its first stop, as its driver says or as is estimated.
     var eta: Google_Protobuf_Timestamp? {

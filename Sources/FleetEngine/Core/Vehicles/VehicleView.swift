@@ -16,18 +16,17 @@ enum VehicleView {
     static func show(
         _ vehicle: Vehicle, to request: Maps_Fleetengine_V1_GetVehicleRequest, context: CallContext
     ) -> ShownVehicle {
-        var shown = Self.show(vehicle, context: context)
-        if request.hasCurrentRouteSegmentVersion, vehicle.hasCurrentRouteSegmentVersion,
-            !(request.currentRouteSegmentVersion < vehicle.currentRouteSegmentVersion)
-        {
-            shown.vehicle.currentRouteSegment = ""
-        }
-        if request.hasWaypointsVersion, vehicle.hasWaypointsVersion,
-            !(request.waypointsVersion < vehicle.waypointsVersion)
-        {
-            shown.stops = []
-        }
-        return shown
+        let shown = Self.show(vehicle, context: context)
+        let hasSegment =
+            request.hasCurrentRouteSegmentVersion && vehicle.hasCurrentRouteSegmentVersion
+            && !(request.currentRouteSegmentVersion < vehicle.currentRouteSegmentVersion)
+        let hasStops =
+            request.hasWaypointsVersion && vehicle.hasWaypointsVersion
+            && !(request.waypointsVersion < vehicle.waypointsVersion)
+        guard hasSegment || hasStops else { return shown }
+        var rest = vehicle
+        if hasSegment { rest.currentRouteSegment = "" }
+        return ShownVehicle(vehicle: rest, stops: hasStops ? [] : shown.stops, legs: shown.legs)
     }
 
     /// The vehicle with its place and those of its stops as a customer's search goes by them.
