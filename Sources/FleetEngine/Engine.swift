@@ -348,11 +348,15 @@ extension Engine {
     private func context(
         for token: ExaminedToken, calling access: AccessRequest, _ takesPagesOnly: Bool, at now: Date
     ) -> CallContext {
-        let listing = AccessRequest(method: .listVehicles, provider: access.provider)
+        var seesEveryVehicle = false
+        if access.method == .searchVehicles {
+            let listing = AccessRequest(method: .listVehicles, provider: access.provider)
+            seesEveryVehicle = (try? listing.authorize(token)) != nil
+        }
         return CallContext(
             now: now,
             routes: self.routes,
-            seesEveryVehicle: access.method == .searchVehicles && (try? listing.authorize(token)) != nil,
+            seesEveryVehicle: seesEveryVehicle,
             takesPagesOnly: takesPagesOnly,
             views: self.views
         )

@@ -78,23 +78,31 @@ enum VehicleView {
         let taken = place == nil ? now : vehicle.lastLocation.serverTime
         var time = now < taken ? now : taken
         let stops = vehicle.waypoints
-        var legs = stops.map(\.leg)
-        for index in stops.indices {
-            let goal = stops[index].location.point
+        var legs: [ShownVehicle.Leg] = []
+        legs.reserveCapacity(stops.count)
+        for stop in stops {
+            let goal = stop.location.point
             let way = place.map { context.routes.estimate(from: $0, to: goal, by: vehicle.vehicleType.category) }
             var arrival = way.map { time.advanced(by: $0.duration) }
             var meters = way.map { Int32(clamping: Int64($0.meters.rounded())) }
-            if index == 0 {
+            if legs.isEmpty {
                 if vehicle.hasEtaToFirstWaypoint { arrival = vehicle.etaToFirstWaypoint }
                 if vehicle.hasRemainingDistanceMeters { meters = vehicle.remainingDistanceMeters.value }
             }
-            if let meters { legs[index].distance = Google_Protobuf_Int32Value(meters) }
-            guard let arrival else { break }
-            legs[index].eta = arrival
-            legs[index].duration = Google_Protobuf_Duration(max(.zero, time.duration(to: arrival)))
+            // What is stored of a way counts where nothing else tells.
+            var leg = arrival == nil || meters == nil ? stop.leg : ShownVehicle.Leg()
+            if let meters { leg.distance = Google_Protobuf_Int32Value(meters) }
+            guard let arrival else {
+                legs.append(leg)
+                break
+            }
+            leg.eta = arrival
+            leg.duration = Google_Protobuf_Duration(max(.zero, time.duration(to: arrival)))
+            legs.append(leg)
             time = arrival < now ? now : arrival
             place = goal
         }
+        for stop in stops[legs.count...] { legs.append(stop.leg) }
         return legs
     }
 }
