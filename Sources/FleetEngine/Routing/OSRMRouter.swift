@@ -107,11 +107,11 @@ extension OSRMRouter: RoadRouter {
 
     /// Asks the server, and waits up to the time limit of the settings; a task that is cancelled waits no longer.
     public func learn(_ legs: [RouteLeg]) async -> Bool {
-        let requests = self.requests(for: legs)
-        guard !requests.isEmpty else { return false }
+        let (requests, isAnyKnown) = self.requests(for: legs)
+        guard !requests.isEmpty else { return isAnyKnown }
         // Each request has its own time limit, so no alarm is needed.
         let outcome: Result<Bool, any Error> = await firstOutcome {
-            var hasLearned = false
+            var hasLearned = isAnyKnown
             for request in requests where await request.value { hasLearned = true }
             return hasLearned
         } orAfter: {
@@ -126,12 +126,19 @@ extension OSRMRouter: RoadRouter {
     }
 
     /// The requests for legs, those of others included; what may not be asked now has none.
-    private func requests(for legs: [RouteLeg]) -> [Task<Bool, Never>] {
+    ///
+    /// Of a leg that was answered since it was found unknown, it tells that it is known.
+    private func requests(for legs: [RouteLeg]) -> (requests: [Task<Bool, Never>], isAnyKnown: Bool) {
         let now = self.time.uptime
         var seen: Set<GridLeg> = []
         let wanted = legs.map(GridLeg.init).filter { seen.insert($0).inserted }
         return self.state.withLock { state in
-            wanted.compactMap { leg in
+            var isAnyKnown = false
+            let requests: [Task<Bool, Never>] = wanted.compactMap { leg in
+                guard state.cache[leg] == nil else {
+                    isAnyKnown = true
+                    return nil
+                }
                 if let request = state.requests[leg] { return request }
                 if let again = state.late[leg], now < again { return nil }
                 guard state.requests.count < Self.maximumRequests, let pass = state.breaker.admit(at: now) else {
@@ -142,6 +149,7 @@ extension OSRMRouter: RoadRouter {
                 state.requests[leg] = request
                 return request
             }
+            return (requests, isAnyKnown)
         }
     }
 

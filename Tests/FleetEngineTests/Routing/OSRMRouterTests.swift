@@ -57,6 +57,15 @@ import Testing
                 + "?overview=full&geometries=polyline&annotations=false&steps=false")
     }
 
+    @Test func `a leg that was answered since it was found unknown is not asked for again`() async throws {
+        let world = try World()
+        for _ in 1...2 {
+            #expect(await world.router.learn([Self.leg]))
+            world.router.prepare([Self.leg])
+            #expect(world.server.urls.count == 1)
+        }
+    }
+
     @Test func `a leg is asked for once, and near it nothing new`() async throws {
         let world = try World()
         try await world.start()
