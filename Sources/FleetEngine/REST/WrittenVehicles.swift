@@ -39,9 +39,10 @@ final class WrittenVehicles: Sendable {
 
         /// Whether these are the parts of a vehicle that is written now.
         func holds(_ shown: ShownVehicle) -> Bool {
-            guard isSameInstance(self.stops, shown.stops),
-                shown.vehicle.differsByReportOnly(from: self.vehicle.withLock(\.self))
-            else { return false }
+            guard isSameInstance(self.stops, shown.stops) else { return false }
+            let last = self.vehicle.withLock(\.self)
+            let isReported = shown.former.map { isSameInstance($0, last) } ?? false
+            guard isReported || shown.vehicle.differsByReportOnly(from: last) else { return false }
             // What it was before is kept no longer.
             self.vehicle.withLock { $0 = shown.vehicle }
             return true

@@ -109,10 +109,28 @@ protocol EngineTransaction: EngineReader {
         _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID, at now: Google_Protobuf_Timestamp?
     ) throws
 
+    /// Replaces a vehicle by one that differs from it by a report only, as
+    /// `Vehicle.differsByReportOnly(from:)` tells.
+    ///
+    /// - Parameters:
+    ///   - vehicle: The vehicle, made from the one that this transaction found.
+    ///   - id: Its id.
+    ///   - provider: Its provider.
+    ///   - now: The time of the report.
+    /// - Throws: What the store throws.
+    func report(_ vehicle: Vehicle, _ id: VehicleID, of provider: ProviderID, at now: Google_Protobuf_Timestamp) throws
+
     /// Removes a resource, if it is there.
     func remove<Resource: StoredResource>(
         _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
     ) throws
+}
+
+extension EngineTransaction {
+    func report(_ vehicle: Vehicle, _ id: VehicleID, of provider: ProviderID, at now: Google_Protobuf_Timestamp) throws
+    {
+        try self.put(vehicle, id, of: provider, at: now)
+    }
 }
 
 extension EngineReader {

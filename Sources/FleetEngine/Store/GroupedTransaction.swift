@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetEngineAPI
 import FleetTokens
 import SwiftProtobuf
 
@@ -9,7 +10,27 @@ import SwiftProtobuf
 enum StoreChange: Sendable {
     /// `updated` is `nil` where the tables tell when the resource was changed last, and that stays.
     case put(any StoredResource, updated: Int64?)
+    /// A vehicle that differs by a report only from what the tables hold.
+    case report(Vehicle, updated: Int64)
     case removed
+
+    /// What is to be in the tables; `nil` for nothing.
+    var put: (resource: any StoredResource, updated: Int64?)? {
+        switch self {
+        case .put(let resource, let updated): (resource, updated)
+        case .report(let vehicle, let updated): (vehicle, updated)
+        case .removed: nil
+        }
+    }
+
+    /// The change after another of the same resource that the tables do not hold yet.
+    func following(_ former: StoreChange?) -> StoreChange {
+        switch (self, former) {
+        case (.report(let vehicle, let updated), .put?), (.report(let vehicle, let updated), .removed?):
+            .put(vehicle, updated: updated)
+        default: self
+        }
+    }
 }
 
 /// What one body looks up and changes; its group takes the changes over if they are to be kept.
@@ -47,10 +68,8 @@ final class GroupedTransaction: EngineTransaction {
         _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
     ) throws -> Resource? {
         let key = ResourceKey(id, provider, type)
-        switch try self.changes[key] ?? self.group.change(of: key) {
-        case .put(let resource, _): return resource as? Resource
-        case .removed: return nil
-        case nil: break
+        if let change = try self.changes[key] ?? self.group.change(of: key) {
+            return change.put?.resource as? Resource
         }
         guard let resource = try self.group.stored(key, as: type) else {
             self.absent.insert(key)
@@ -73,10 +92,14 @@ final class GroupedTransaction: EngineTransaction {
         self.changes[key] = .put(resource, updated: try now?.microseconds ?? self.timeOfChange(of: key))
     }
 
+    func report(_ vehicle: Vehicle, _ id: VehicleID, of provider: ProviderID, at now: Google_Protobuf_Timestamp) {
+        let key = ResourceKey(id, provider, Vehicle.self)
+        self.changes[key] = StoreChange.report(vehicle, updated: now.microseconds).following(self.changes[key])
+    }
+
     /// When the body or its group changed a resource; `nil` where the tables tell.
     private func timeOfChange(of key: ResourceKey) throws -> Int64? {
-        guard case .put(_, let updated)? = try self.changes[key] ?? self.group.change(of: key) else { return nil }
-        return updated
+        try (self.changes[key] ?? self.group.change(of: key))?.put?.updated
     }
 
     func remove<Resource: StoredResource>(

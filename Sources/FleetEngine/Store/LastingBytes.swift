@@ -13,24 +13,15 @@ struct LastingBytes: Sendable {
     /// How long the binary form of a vehicle may be of which this is kept: one with a long way is rather written again.
     static let maximumCount = 1024
 
-    /// The vehicle as it was written last.
-    private var vehicle: Vehicle
     /// Made when they are wanted, as most vehicles of a large fleet have no second report before they are forgotten.
     private var bytes: [UInt8]?
 
-    init(_ vehicle: Vehicle) {
-        self.vehicle = vehicle
-    }
-
-    /// The binary form of a vehicle that is written next; `nil` where more is changed than what reports change.
+    /// The binary form of a vehicle that is written next, and differs by a report only from that before.
     ///
     /// - Throws: An error of the library.
-    mutating func serialized(_ vehicle: Vehicle) throws -> Data? {
-        guard vehicle.differsByReportOnly(from: self.vehicle) else { return nil }
+    mutating func serialized(_ vehicle: Vehicle) throws -> Data {
         let lasting: [UInt8] = try self.bytes ?? vehicle.unreported.serializedBytes()
         self.bytes = lasting
-        // What is compared with next is what is looked at last, and what was before is kept no longer.
-        self.vehicle = vehicle
         var all = lasting
         all.reserveCapacity(lasting.count + 256)
         if vehicle.hasLastLocation { all.append(try vehicle.lastLocation.serializedBytes(), ofField: 5) }

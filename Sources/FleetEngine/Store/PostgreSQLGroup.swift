@@ -153,7 +153,7 @@ final class PostgreSQLGroup: ResourceLookup {
         for collection in StoreCollection.allCases {
             var (removed, known, new, unknown) = ([ResourceKey](), [ResourceRow](), [ResourceRow](), [ResourceRow]())
             for key in (collections[collection] ?? []).sorted() {
-                guard case .put(let resource, let updated)? = changes[key] else {
+                guard let (resource, updated) = changes[key]?.put else {
                     // What was absent is not locked: whatever is there now, another node has made since.
                     if case .some(.none) = stored[key] { continue }
                     removed.append(key)

@@ -36,7 +36,7 @@ final class SQLiteGroup: ResourceLookup {
         let transaction = GroupedTransaction(self)
         let outcome = write.run(transaction)
         try self.endSavepoint(keeping: outcome.isKept)
-        if outcome.isKept { self.changes.merge(transaction.changes) { $1 } }
+        if outcome.isKept { self.changes.merge(transaction.changes) { $1.following($0) } }
         return outcome
     }
 
@@ -98,21 +98,36 @@ extension SQLiteGroup {
     private func send(_ changes: [ResourceKey: StoreChange]) throws {
         for (key, change) in changes {
             self.sent[key] = .some(nil)
-            switch change {
-            case .put(let resource, let updated):
-                self.sent[key] = RecentResources.Entry(
-                    resource: resource, size: try self.put(resource, key, updated))
-            case .removed: try self.remove(key)
+            if let (resource, updated) = change.put {
+                let former = try self.row(of: key)
+                let (message, lastingBytes) = try Self.message(of: change, resource, after: former?.lastingBytes)
+                try self.put(resource.keys, message, key, updated, former, lastingBytes)
+                self.sent[key] = RecentResources.Entry(resource: resource, size: message.count)
+            } else {
+                try self.remove(key)
             }
         }
     }
 
-    /// Writes a row, and tells the size of its message.
-    private func put(_ resource: any StoredResource, _ key: ResourceKey, _ updated: Int64?) throws -> Int {
+    /// The binary form of a resource, and what spares writing all of it in a report that follows.
+    private static func message(
+        of change: StoreChange, _ resource: any StoredResource, after known: LastingBytes?
+    ) throws -> (Data, LastingBytes?) {
+        if case .report(let vehicle, _) = change, var known {
+            let message = try known.serialized(vehicle)
+            return (message, known)
+        }
+        let message: Data = try resource.serializedBytes()
+        let isShort = message.count <= LastingBytes.maximumCount
+        return (message, isShort && resource is Vehicle ? LastingBytes() : nil)
+    }
+
+    /// Writes a row.
+    private func put(
+        _ keys: StoreKeys, _ message: Data, _ key: ResourceKey, _ updated: Int64?, _ former: SQLiteRow?,
+        _ lastingBytes: LastingBytes?
+    ) throws {
         let texts = SQLiteQuery.texts(key.collection)
-        let keys = resource.keys
-        let former = try self.row(of: key)
-        let (message, lastingBytes) = try Self.message(of: resource, after: former?.lastingBytes)
         let place = IndexedPlace(keys, after: former?.place)
         let values: StatementArguments = [
             keys.isActive, keys.holder, keys.tracking, keys.place?.latitude, keys.place?.longitude, place?.latitude,
@@ -127,7 +142,7 @@ extension SQLiteGroup {
             number = self.database.lastInsertedRowID
         }
         self.rows[key] = SQLiteRow(number: number, place: place, lastingBytes: lastingBytes)
-        guard key.collection.hasPlaces, place != former?.place else { return message.count }
+        guard key.collection.hasPlaces, place != former?.place else { return }
         if let place {
             let shelf = IndexedPlace.shelf(of: key.provider, isActive: place.isActive)
             try self.execute(
@@ -139,16 +154,6 @@ extension SQLiteGroup {
         } else {
             try self.execute(texts.removePlace, [number])
         }
-        return message.count
-    }
-
-    /// The binary form of a resource, and what spares writing all of it the next time.
-    private static func message(
-        of resource: any StoredResource, after known: LastingBytes?
-    ) throws -> (Data, LastingBytes?) {
-        if var known, let message = try resource.serialized(with: &known) { return (message, known) }
-        let message: Data = try resource.serializedBytes()
-        return (message, message.count <= LastingBytes.maximumCount ? resource.lastingBytes : nil)
     }
 
     private func remove(_ key: ResourceKey) throws {

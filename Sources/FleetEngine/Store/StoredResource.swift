@@ -4,7 +4,6 @@
 
 import FleetEngineAPI
 import FleetTokens
-import Foundation
 import SwiftProtobuf
 
 /// A resource that stores keep, and what it can be found by other than its id.
@@ -16,18 +15,6 @@ protocol StoredResource: Message, Sendable, Equatable {
 
     /// What the resource can be found by.
     var keys: StoreKeys { get }
-
-    /// What spares writing all of the resource again; `nil` where nothing does.
-    var lastingBytes: LastingBytes? { get }
-
-    /// The binary form with the bytes of what stays, which are to be kept; `nil` where more is changed.
-    func serialized(with bytes: inout LastingBytes) throws -> Data?
-}
-
-extension StoredResource {
-    var lastingBytes: LastingBytes? { nil }
-
-    func serialized(with bytes: inout LastingBytes) throws -> Data? { nil }
 }
 
 /// The collections of a provider.
@@ -61,9 +48,6 @@ extension Vehicle: StoredResource {
         )
     }
 
-    var lastingBytes: LastingBytes? { LastingBytes(self) }
-
-    func serialized(with bytes: inout LastingBytes) throws -> Data? { try bytes.serialized(self) }
 }
 
 extension Trip: StoredResource {

@@ -34,10 +34,12 @@ import Testing
         ]
     }
 
-    private static func shown(_ vehicle: Vehicle, at seconds: TimeInterval = 1_800_000_000) -> ShownVehicle {
+    private static func shown(
+        _ vehicle: Vehicle, after former: Vehicle? = nil, at seconds: TimeInterval = 1_800_000_000
+    ) -> ShownVehicle {
         let context = CallContext(
             now: Date(timeIntervalSince1970: seconds), routes: StraightLineEstimator(), seesEveryVehicle: false)
-        return VehicleView.show(vehicle, context: context)
+        return VehicleView.show(vehicle, after: former, context: context)
     }
 
     @Test func `a vehicle is written as the library writes it, wherever it is and after each change`() throws {
@@ -112,6 +114,25 @@ import Testing
             let shown = Self.shown(vehicle)
             #expect(try Vehicle(jsonUTF8Bytes: written.json(shown, withEnumNumbers: false)) == shown.whole)
         }
+    }
+
+    @Test func `a report is written with what was written of the vehicle before it, and of no other`() throws {
+        let written = WrittenVehicles()
+        func check(_ vehicle: Vehicle, after former: Vehicle?) throws {
+            let shown = Self.shown(vehicle, after: former)
+            #expect(try Vehicle(jsonUTF8Bytes: written.json(shown, withEnumNumbers: false)) == shown.whole)
+        }
+        try check(Self.vehicle, after: nil)
+        var reported = Self.vehicle
+        reported.lastLocation.location.latitude = 48.15
+        try check(reported, after: Self.vehicle)
+        // Of an update that came in between, the answer is not written yet.
+        var resting = reported
+        resting.maximumCapacity = 4
+        var reportedLater = resting
+        reportedLater.lastLocation.location.latitude = 48.16
+        try check(reportedLater, after: resting)
+        try check(resting, after: nil)
     }
 
     @Test func `the whole vehicle has the ways to its stops as far as they are known`() {

@@ -56,6 +56,42 @@ import Testing
         }
     }
 
+    @Test func `a vehicle's row is what its last update made of it, whatever came before`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let store = try SQLiteStore(path: path)
+            let fixture = EngineFixture(store: store)
+            try await fixture.createVehicle("veh-1")
+            let located = { (latitude: Double) in
+                { (vehicle: inout Vehicle) in vehicle.lastLocation = .at(latitude, 7) }
+            }
+            let updates: [(mask: [String], change: (inout Vehicle) -> Void)] = [
+                (["last_location"], located(48.1)), (["last_location"], located(48.2)),
+                (["vehicle_state"], { $0.vehicleState = .offline }), (["last_location"], located(48.3)),
+                (["vehicle_state", "last_location"], { $0.vehicleState = .online }),
+                (["last_location.heading"], { $0.lastLocation.heading = 90 }), (["last_location"], located(48.4)),
+                (["maximum_capacity"], { $0.maximumCapacity = 6 }),
+                (["last_location", "eta_to_first_waypoint"], { $0.etaToFirstWaypoint.seconds = 1_800_000_900 }),
+                (["remaining_time_seconds"], { $0.remainingTimeSeconds.value = 60 }),
+                (["last_location", "current_route_segment"], { $0.currentRouteSegment = "yokcFvpahV" }),
+                (["last_location", "remaining_distance_meters"], located(48.5)),
+                (["device_settings", "past_locations"], { $0.deviceSettings.isPowerSaveMode = true }),
+            ]
+            let pool = try SQLiteSchema.open(path).pool
+            for (index, update) in (updates + updates).enumerated() {
+                fixture.advance(by: 5)
+                try await fixture.updateVehicle("veh-1", update.mask, update.change)
+                let known = try await store.read { try $0.vehicle(TestID.vehicle, of: TestID.acme) }
+                let kept = try await pool.read { database in
+                    try SQLiteReader(database: database).vehicle(TestID.vehicle, of: TestID.acme)
+                }
+                #expect(kept == known, "\(index): \(update.mask)")
+                if index % updates.count == 2 { #expect(kept?.vehicleState == .offline) }
+            }
+            try await store.close()
+        }
+    }
+
     @Test func `nothing is acknowledged while the store's file is elsewhere`() async throws {
         try await withTemporaryFolder { folder in
             let store = try SQLiteStore(path: folder.appending(path: "engine.sqlite").path)

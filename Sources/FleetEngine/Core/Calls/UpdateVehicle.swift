@@ -41,6 +41,10 @@ enum UpdateVehicle: UpdatingCall {
         let updated = try VehicleRules.update(
             vehicle, with: request.vehicle, selection: selection, tripTypes: trips.mapValues(\.tripType), at: now
         )
+        guard !VehicleRules.isReport(updated, of: vehicle, selection) else {
+            try store.report(updated, id, of: access.provider, at: now)
+            return VehicleView.show(updated, after: vehicle, context: context)
+        }
         try store.put(updated, id, of: access.provider, at: now)
         let rerouted = Itinerary.trips(withOtherPathsIn: updated.waypoints, than: vehicle.waypoints)
         for (tripID, trip) in trips where rerouted.contains(tripID) {

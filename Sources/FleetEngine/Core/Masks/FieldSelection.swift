@@ -31,6 +31,11 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
     /// Whether the update names a top-level field itself.
     func namesWhole(_ field: String) -> Bool { self.whole.contains { $0.name == field } }
 
+    /// Whether the update touches none but these top-level fields.
+    func isWithin(_ fields: Set<String>) -> Bool {
+        self.whole.allSatisfy { fields.contains($0.name) } && self.nested.allSatisfy { fields.contains($0.field.name) }
+    }
+
     /// Whether the update names a part of a top-level field.
     func namesPart(of field: String) -> Bool { self.nested.contains { $0.field.name == field } }
 

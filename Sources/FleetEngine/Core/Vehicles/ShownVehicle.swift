@@ -21,13 +21,16 @@ final class ShownVehicle: Sendable {
 
     /// The vehicle as it is stored; of its stops those count that are shown.
     let vehicle: Vehicle
+    /// The vehicle as it was before, where it differs by a report only.
+    let former: Vehicle?
     /// The stops that are shown, as they are stored; they are the same instance until they change.
     let stops: [TripWaypoint]
     /// The way to each stop, as of now.
     let legs: [Leg]
 
-    init(vehicle: Vehicle, stops: [TripWaypoint], legs: [Leg]) {
+    init(vehicle: Vehicle, former: Vehicle? = nil, stops: [TripWaypoint], legs: [Leg]) {
         self.vehicle = vehicle
+        self.former = former
         self.stops = stops
         self.legs = legs
     }

@@ -52,6 +52,19 @@ enum VehicleRules {
         return updated
     }
 
+    /// Whether an update is a report only, from what it names: after it the vehicle `differsByReportOnly(from:)` before.
+    static func isReport(_ updated: Vehicle, of vehicle: Vehicle, _ selection: FieldSelection<Vehicle>) -> Bool {
+        let isReport = selection.isWithin(self.reported) && updated.vehicleState == vehicle.vehicleState
+        assert(!isReport || updated.differsByReportOnly(from: vehicle))
+        return isReport
+    }
+
+    /// The fields that reports name, of which those that are not stored change others or nothing.
+    private static let reported: Set = [
+        "last_location", "vehicle_state", "remaining_distance_meters", "eta_to_first_waypoint",
+        "remaining_time_seconds", "past_locations", "device_settings",
+    ]
+
     /// Applies what the fields of an update lead to.
     private static func apply(
         to updated: inout Vehicle, from vehicle: Vehicle, _ selection: FieldSelection<Vehicle>,

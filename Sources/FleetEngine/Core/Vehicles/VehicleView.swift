@@ -7,9 +7,11 @@ import SwiftProtobuf
 
 /// A vehicle as responses show it: what was stored, and what follows from it at the time of reading.
 enum VehicleView {
-    /// The vehicle with the ways to its stops.
-    static func show(_ vehicle: Vehicle, context: CallContext) -> ShownVehicle {
-        ShownVehicle(vehicle: vehicle, stops: vehicle.waypoints, legs: Self.legs(of: vehicle, context: context))
+    /// The vehicle with the ways to its stops; `former` is what it was before, where it differs by a report only.
+    static func show(_ vehicle: Vehicle, after former: Vehicle? = nil, context: CallContext) -> ShownVehicle {
+        ShownVehicle(
+            vehicle: vehicle, former: former, stops: vehicle.waypoints,
+            legs: Self.legs(of: vehicle, context: context))
     }
 
     /// The vehicle without the parts that the reader has already.
