@@ -5,8 +5,8 @@
 import FleetTokens
 import HTTPTypes
 
-/// How one RPC is called over HTTP: a row of the public API's table.
-struct HTTPRule: Sendable {
+/// How one RPC is called over HTTP: a row of the public API's table; an object, as each request is given one.
+final class HTTPRule: Sendable {
     /// What the body of the request holds.
     enum Body: Sendable {
         /// Nothing; a body is ignored.
@@ -119,7 +119,7 @@ struct HTTPRule: Sendable {
     static let byCollection = Dictionary(grouping: all, by: \.collection)
 
     /// The verbs of the table.
-    static let verbs = HTTPForm.Verb.allCases.map(Self.method)
+    static let verbs = HTTPForm.Verb.allCases.map(HTTPRule.method)
 
     private static func method(_ verb: HTTPForm.Verb) -> HTTPRequest.Method {
         switch verb {

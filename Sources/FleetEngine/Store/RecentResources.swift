@@ -19,8 +19,8 @@ final class RecentResources: Sendable {
     private struct State {
         /// Grows with each group of writes.
         var version: UInt64 = 0
-        /// What the group that is being committed changes.
-        var changing: Set<ResourceKey> = []
+        /// What the group that is being committed makes of its resources; `nil` where it is not known.
+        var changing: [ResourceKey: Entry?] = [:]
         /// Those that were wanted since the last change of generations, and those of the generation before.
         var young: [ResourceKey: Entry] = [:]
         var old: [ResourceKey: Entry] = [:]
@@ -86,25 +86,29 @@ final class RecentResources: Sendable {
     ///   - version: The version from before the look began.
     func keep(_ entry: Entry, _ key: ResourceKey, since version: UInt64) {
         self.state.withLock { state in
-            guard state.version == version, !state.changing.contains(key) else { return }
+            guard state.version == version, state.changing[key] == nil else { return }
             state.keep(entry, key, self.generation)
         }
     }
 
     /// Forgets what a group is about to change.
-    func begin(changing keys: some Sequence<ResourceKey>) {
+    ///
+    /// - Parameter changes: The resources as they will be; `nil` for those that are removed, or must be looked at again.
+    func begin(_ changes: [ResourceKey: Entry?]) {
         self.state.withLock { state in
-            state.changing = Set(keys)
-            for key in state.changing { state.forget(key) }
+            state.changing = changes
+            for key in changes.keys { state.forget(key) }
         }
     }
 
-    /// Keeps what a group put, now that it is durable; nothing, where it is not known whether it is.
-    func end(with changes: [ResourceKey: Entry]) {
+    /// Keeps what the group put, now that it is durable; nothing, where it is not known whether it is.
+    func end(isDurable: Bool) {
         self.state.withLock { state in
             state.version += 1
-            state.changing = []
-            for (key, entry) in changes { state.keep(entry, key, self.generation) }
+            let changes = state.changing
+            state.changing = [:]
+            guard isDurable else { return }
+            for (key, entry) in changes { if let entry { state.keep(entry, key, self.generation) } }
         }
     }
 

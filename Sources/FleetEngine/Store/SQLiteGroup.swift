@@ -21,10 +21,19 @@ final class SQLiteGroup: ResourceLookup {
     private(set) var sent: [ResourceKey: RecentResources.Entry?] = [:]
     private var hasSavepoint = false
 
-    init(_ database: Database, recent: RecentResources, rows: SQLiteRows) {
+    /// Begins a group within a transaction of the database.
+    ///
+    /// - Parameters:
+    ///   - database: The database.
+    ///   - recent: The resources that were read or changed lately.
+    ///   - rows: The rows that were looked for lately.
+    ///   - count: How many resources will be changed, as far as that is known.
+    init(_ database: Database, recent: RecentResources, rows: SQLiteRows, expecting count: Int) {
         self.database = database
         self.recent = recent
         self.rows = rows
+        self.changes.reserveCapacity(count)
+        self.sent.reserveCapacity(count)
     }
 
     /// Runs a body and takes its changes over, if they are to be kept.
@@ -172,7 +181,10 @@ extension SQLiteGroup {
     }
 
     private func execute(_ sql: String, _ arguments: StatementArguments) throws {
-        try self.database.cachedStatement(sql: sql).execute(arguments: arguments)
+        let statement = try self.database.cachedStatement(sql: sql)
+        // To execute it with the arguments would spare a copy of the message, by way of a closure for each of them.
+        try statement.setArguments(arguments)
+        try statement.execute()
     }
 
     private static func stored(_ row: Row) -> SQLiteRow {

@@ -178,23 +178,24 @@ public final class SQLiteStore: EngineStore {
 
     private func commit(_ group: [QueuedWrite]) {
         var outcomes: [QueuedWrite.Outcome] = []
-        var changes: [ResourceKey: RecentResources.Entry] = [:]
+        var hasPut = false
         do {
             try self.pool.writeWithoutTransaction { database in
                 try self.database.checkPlace(of: database)
                 try database.inTransaction(.immediate) {
-                    let transaction = SQLiteGroup(database, recent: self.recent, rows: self.rows)
+                    let transaction = SQLiteGroup(
+                        database, recent: self.recent, rows: self.rows, expecting: group.count)
                     for write in group { outcomes.append(try transaction.run(write)) }
                     try transaction.flush()
-                    self.recent.begin(changing: transaction.sent.keys)
-                    changes = transaction.sent.compactMapValues { $0 }
+                    self.recent.begin(transaction.sent)
+                    hasPut = transaction.sent.values.contains { $0 != nil }
                     return .commit
                 }
             }
-            self.recent.end(with: changes)
-            if !changes.isEmpty { self.isDoubted.withLock { $0 = false } }
+            self.recent.end(isDurable: true)
+            if hasPut { self.isDoubted.withLock { $0 = false } }
         } catch {
-            self.recent.end(with: [:])
+            self.recent.end(isDurable: false)
             self.rows.forget()
             self.isDoubted.withLock { $0 = true }
             self.failures.note("\(error)", ["writes": "\(group.count)", "error": "\(error)"])

@@ -55,16 +55,21 @@ struct ReportIntervals {
     /// Takes a report.
     mutating func note(_ report: LocationReport, of access: AccessRequest, at now: Date) {
         let key = Key(access)
-        self.old[key] = nil
         if report.isLast {
             self.young[key] = nil
+            self.old[key] = nil
         } else {
             self.keep(Self.milliseconds(now), for: key)
         }
     }
 
     private mutating func keep(_ time: Int64, for key: Key) {
-        if self.young[key] == nil, self.young.count >= self.generationCapacity {
+        if let index = self.young.index(forKey: key) {
+            self.young.values[index] = time
+            return
+        }
+        self.old[key] = nil
+        if self.young.count >= self.generationCapacity {
             self.old = self.young
             self.young = [:]
         }

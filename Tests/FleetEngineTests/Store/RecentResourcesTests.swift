@@ -25,8 +25,8 @@ import Testing
         recent.keep(.init(resource: self.named("first"), size: 1), self.vehicle, since: recent.version)
         #expect(self.name(self.vehicle, in: recent) == "first")
         let before = recent.version
-        recent.begin(changing: [self.trip])
-        recent.end(with: [:])
+        recent.begin([self.trip: nil])
+        recent.end(isDurable: true)
         recent.keep(.init(resource: self.named("stale"), size: 1), self.vehicle, since: before)
         #expect(self.name(self.vehicle, in: recent) == "first")
     }
@@ -34,15 +34,20 @@ import Testing
     @Test func `what is being changed is unknown until it is durable`() {
         let recent = RecentResources(limit: 10, byteLimit: 1000)
         recent.keep(.init(resource: self.named("old"), size: 1), self.vehicle, since: recent.version)
-        recent.begin(changing: [self.vehicle])
+        recent.begin([self.vehicle: .init(resource: self.named("new"), size: 1)])
         #expect(recent.find(self.vehicle) == nil)
         // A look that began now may find the old one or the new one.
         recent.keep(.init(resource: self.named("old"), size: 1), self.vehicle, since: recent.version)
         #expect(recent.find(self.vehicle) == nil)
-        recent.end(with: [self.vehicle: .init(resource: self.named("new"), size: 1)])
+        recent.end(isDurable: true)
         #expect(self.name(self.vehicle, in: recent) == "new")
-        recent.begin(changing: [self.vehicle])
-        recent.end(with: [:])
+        recent.begin([self.vehicle: .init(resource: self.named("newer"), size: 1)])
+        recent.end(isDurable: false)
+        #expect(recent.find(self.vehicle) == nil)
+        recent.keep(.init(resource: self.named("newer"), size: 1), self.vehicle, since: recent.version)
+        #expect(self.name(self.vehicle, in: recent) == "newer")
+        recent.begin([self.vehicle: nil])
+        recent.end(isDurable: true)
         #expect(recent.find(self.vehicle) == nil)
     }
 
@@ -57,8 +62,8 @@ import Testing
         #expect(!RecentReader(recent).isEnough)
         let torn = RecentReader(recent)
         #expect(try torn.vehicle(TestID.id("veh-1"), of: TestID.acme) != nil)
-        recent.begin(changing: [])
-        recent.end(with: [:])
+        recent.begin([:])
+        recent.end(isDurable: true)
         #expect(throws: RecentReader.Unknown.self) { try torn.trip(TestID.id("trip-1"), of: TestID.acme) }
         #expect(!torn.isEnough)
     }
@@ -90,8 +95,8 @@ import Testing
         recent.keep(.init(resource: Trip(), size: 10), self.trip, since: recent.version)
         for round in 0..<100 {
             recent.keep(.init(resource: self.named("\(round)"), size: 10), self.vehicle, since: recent.version)
-            recent.begin(changing: [self.vehicle])
-            recent.end(with: [self.vehicle: .init(resource: self.named("\(round)"), size: 10)])
+            recent.begin([self.vehicle: .init(resource: self.named("\(round)"), size: 10)])
+            recent.end(isDurable: true)
         }
         #expect(recent.find(self.trip) != nil)
         #expect(self.name(self.vehicle, in: recent) == "99")
