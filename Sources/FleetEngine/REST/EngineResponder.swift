@@ -2,7 +2,6 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPTypes
 public import Hummingbird
 
 /// Answers the calls of the engine itself, and has a router answer everything else.
@@ -22,7 +21,7 @@ public struct EngineResponder<Context: RequestContext>: HTTPResponder {
     ///
     /// - Throws: What the router's routes throw.
     public func respond(to request: Request, context: Context) async throws -> Response {
-        guard self.routes.serve(request) else {
+        guard self.routes.isCall(request) else {
             return try await self.others.respond(to: request, context: context)
         }
         return await self.routes.respond(to: request)

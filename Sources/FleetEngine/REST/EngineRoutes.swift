@@ -54,7 +54,7 @@ public struct EngineRoutes: Sendable {
     private static let verbs = HTTPRule.verbs + [.options]
 
     /// Whether a request is a call, right or wrong.
-    func serve(_ request: Request) -> Bool {
+    func isCall(_ request: Request) -> Bool {
         let path = request.uri.path
         return path.utf8.starts(with: "/v1/providers/".utf8) && Self.verbs.contains(request.method)
     }
