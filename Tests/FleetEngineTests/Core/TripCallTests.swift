@@ -115,9 +115,17 @@ import Testing
         let fixture = try await self.assigned()
         try await fixture.updateVehicle("veh-1", ["last_location"]) {
             $0.lastLocation = .with(.at(37.4, -122)) {
+                $0.heading = 90
                 $0.rawLocation = .at(1, 1)
+                $0.rawLocationTime = .init(date: Self.start)
+                $0.rawLocationAccuracy = 4.0
                 $0.flpLocation = .at(2, 2)
+                $0.flpUpdateTime = .init(date: Self.start)
+                $0.flpLatlngAccuracyMeters = 5.0
+                $0.flpHeadingDegrees = 91
                 $0.supplementalLocation = .at(3, 3)
+                $0.supplementalLocationTime = .init(date: Self.start)
+                $0.supplementalLocationAccuracy = 6.0
             }
         }
         let written = try await fixture.updateTrip("trip-1", ["tripStatus"]) { $0.tripStatus = .new }
@@ -125,11 +133,11 @@ import Testing
         #expect(written.vehicleWaypoints.count == 2)
         #expect(read.vehicleWaypoints.isEmpty)
         for trip in [written, read] {
-            #expect(trip.lastLocation.hasLocation)
-            #expect(!trip.lastLocation.hasRawLocation)
-            #expect(trip.lastLocation.rawLocationSensor == .unknownSensor)
-            #expect(!trip.lastLocation.hasFlpLocation)
-            #expect(!trip.lastLocation.hasSupplementalLocation)
+            let expected = VehicleLocation.with(.at(37.4, -122)) {
+                $0.heading = 90
+                $0.serverTime = .init(date: Self.start)
+            }
+            #expect(trip.lastLocation == expected)
         }
     }
 

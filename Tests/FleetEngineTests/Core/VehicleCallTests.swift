@@ -79,8 +79,17 @@ import Testing
             ("update_time", { $0.lastLocation.updateTime = .init(seconds: .max) }),
             ("raw_location_time", { $0.lastLocation.rawLocationTime = .init(seconds: 0, nanos: -1) }),
             ("eta_to_first_waypoint", { $0.etaToFirstWaypoint = .init(seconds: .min) }),
+            (
+                "current_route_segment_end_point.location",
+                { $0.currentRouteSegmentEndPoint.location = .at(91, 0) }
+            ),
             ("raw_location", { $0.lastLocation.rawLocation = .at(0, 181) }),
+            ("flp_location", { $0.lastLocation.flpLocation = .at(0, -181) }),
             ("supplemental_location", { $0.lastLocation.supplementalLocation = .at(-91, 0) }),
+            ("flp_update_time", { $0.lastLocation.flpUpdateTime = .init(seconds: .min) }),
+            ("supplemental_location_time", { $0.lastLocation.supplementalLocationTime = .init(seconds: .max) }),
+            ("raw_location_sensor", { $0.lastLocation.rawLocationSensor = .fleetEngineLocation }),
+            ("supplemental_location_sensor", { $0.lastLocation.supplementalLocationSensor = .fleetEngineLocation }),
         ] as [(String, @Sendable (inout Vehicle) -> Void)])
     func `a field out of its range is refused by its name`(
         field: String, change: @Sendable (inout Vehicle) -> Void
@@ -90,7 +99,7 @@ import Testing
         let masks = [
             "vehicle_state", "supported_trip_types", "maximum_capacity", "vehicle_type", "license_plate",
             "device_settings", "navigation_status", "remaining_distance_meters", "remaining_time_seconds",
-            "last_location", "past_locations", "eta_to_first_waypoint",
+            "last_location", "past_locations", "eta_to_first_waypoint", "current_route_segment_end_point",
         ]
         let error = await #expect(throws: EngineError.self) {
             try await fixture.updateVehicle("veh-1", masks) {
@@ -135,6 +144,16 @@ import Testing
             $0.rawLocationSensor = .gps
         }
         #expect(location == expected)
+    }
+
+    @Test func `a location without a position has no time of the server's, whatever the report says`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        let location = try await fixture.updateVehicle("veh-1", ["last_location"]) {
+            $0.lastLocation.heading = 90
+            $0.lastLocation.serverTime = .init(seconds: 1)
+        }.lastLocation
+        #expect(location == .with { $0.heading = 90 })
     }
 
     @Test(arguments: [["last_location"], ["last_location.supplemental_location"]])
@@ -209,8 +228,16 @@ import Testing
         let fixture = EngineFixture()
         let created = try await fixture.createVehicle("veh-1")
         let changes: [(String, @Sendable (inout VehicleLocation) -> Void)] = [
-            ("speed", { $0.speed = .init(value) }), ("altitude", { $0.altitude = .init(value) }),
+            ("speed", { $0.speed = .init(value) }), ("speed_accuracy", { $0.speedAccuracy = .init(value) }),
+            ("altitude", { $0.altitude = .init(value) }), ("latlng_accuracy", { $0.latlngAccuracy = .init(value) }),
+            ("heading_accuracy", { $0.headingAccuracy = .init(value) }),
+            ("altitude_accuracy", { $0.altitudeAccuracy = .init(value) }),
             ("raw_location_accuracy", { $0.rawLocationAccuracy = .init(value) }),
+            ("flp_latlng_accuracy_meters", { $0.flpLatlngAccuracyMeters = .init(value) }),
+            ("supplemental_location_accuracy", { $0.supplementalLocationAccuracy = .init(value) }),
+            ("horizontal_accuracy", { $0.horizontalAccuracy = .init(value) }),
+            ("bearing_accuracy", { $0.bearingAccuracy = .init(value) }),
+            ("vertical_accuracy", { $0.verticalAccuracy = .init(value) }),
         ]
         for (field, change) in changes {
             let error = await #expect(throws: EngineError.self) {
@@ -379,6 +406,26 @@ import Testing
         let cleared = try await fixture.updateVehicle("veh-1", ["current_route_segment"])
         #expect(cleared.currentRouteSegment.isEmpty)
         #expect(!cleared.hasCurrentRouteSegmentEndPoint)
+    }
+
+    @Test func `the end of a segment belongs to it, where no trip gives it another`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        let alone = try await fixture.updateVehicle("veh-1", ["current_route_segment_end_point"]) {
+            $0.currentRouteSegmentEndPoint.location = .at(37, -122)
+        }
+        #expect(!alone.hasCurrentRouteSegmentEndPoint)
+        let ended = try await fixture.updateVehicle(
+            "veh-1", ["current_route_segment", "current_route_segment_end_point"]
+        ) {
+            $0.currentRouteSegment = "A"
+            $0.currentRouteSegmentEndPoint.location = .at(37, -122)
+        }
+        #expect(ended.currentRouteSegmentEndPoint.location == .at(37, -122))
+        let endless = try await fixture.updateVehicle("veh-1", ["current_route_segment"]) {
+            $0.currentRouteSegment = "B"
+        }
+        #expect(!endless.hasCurrentRouteSegmentEndPoint)
     }
 
     @Test func `remaining time beats the reported ETA`() async throws {

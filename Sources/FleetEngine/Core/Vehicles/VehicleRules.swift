@@ -77,7 +77,6 @@ enum VehicleRules {
         self.applyRoute(&updated, from: vehicle, current, at: now)
         updated.pastLocations = []
         updated.clearDeviceSettings()
-        updated.clearCurrentRouteSegmentTraffic()
         updated.clearRemainingTimeSeconds()
     }
 
