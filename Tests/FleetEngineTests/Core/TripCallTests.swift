@@ -100,7 +100,15 @@ import Testing
         #expect(trip.remainingWaypointsVersion.date == Self.start)
         #expect(trip.etaToFirstWaypoint == trip.pickupTime)
         #expect(trip.remainingWaypoints.map(\.eta) == [trip.pickupTime, trip.dropoffTime])
-        #expect(trip.pickupTime < trip.dropoffTime)
+        let places = [trip.lastLocation.location] + trip.remainingWaypoints.map(\.location.point)
+        let ways = zip(places, places.dropFirst()).map { StraightLineEstimator().estimate(from: $0, to: $1, by: .auto) }
+        #expect(trip.pickupTime == trip.lastLocation.serverTime.advanced(by: ways[0].duration))
+        #expect(trip.dropoffTime == trip.pickupTime.advanced(by: ways[1].duration))
+        #expect(
+            trip.remainingWaypoints.map(\.duration) == [
+                .init(trip.lastLocation.serverTime.duration(to: trip.pickupTime)),
+                .init(trip.pickupTime.duration(to: trip.dropoffTime)),
+            ])
         #expect(trip.hasRemainingDistanceMeters)
         #expect(trip.lastLocation.location == .at(37.419645, -122.073884))
         #expect(trip.lastLocation.hasServerTime)

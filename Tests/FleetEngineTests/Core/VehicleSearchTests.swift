@@ -52,18 +52,29 @@ import Testing
         let fixture = EngineFixture()
         var vehicle = Vehicle.sample
         vehicle.lastLocation = .at(37.419645, -122.073884)
+        vehicle.lastLocation.heading = 90
+        vehicle.lastLocation.speed = 12.0
         vehicle.licensePlate.countryCode = "US"
         vehicle.licensePlate.lastCharacter = "3"
         try await fixture.createVehicle("near", vehicle)
         let response = try await fixture.engine.perform(
             SearchVehicles.self, Self.request(), token: "consumer|tripid=trip-1")
-        let shown = try #require(response.matches.first).vehicle
-        #expect(shown.name == "providers/acme/vehicles/near")
-        #expect(shown.lastLocation.location.latitude == 37.42)
-        #expect(shown.lastLocation.location.longitude == -122.074)
-        #expect(!shown.hasLicensePlate)
+        let match = try #require(response.matches.first)
+        let expected = Vehicle.with {
+            $0.name = "providers/acme/vehicles/near"
+            $0.vehicleState = vehicle.vehicleState
+            $0.supportedTripTypes = vehicle.supportedTripTypes
+            $0.maximumCapacity = vehicle.maximumCapacity
+            $0.vehicleType = vehicle.vehicleType
+            $0.lastLocation = .at(37.42, -122.074)
+            $0.lastLocation.heading = 90
+            $0.lastLocation.serverTime = .init(date: TestClock.start)
+        }
+        #expect(match.vehicle == expected)
+        #expect(match.vehicleTripsWaypoints.isEmpty)
         let whole = try await fixture.engine.perform(SearchVehicles.self, Self.request(), token: serverToken)
         #expect(whole.matches.first?.vehicle.hasLicensePlate == true)
+        #expect(whole.matches.first?.vehicleTripsWaypoints.count == 2)
     }
 
     @Test func `all that a customer's search tells follows from the rounded places`() async throws {

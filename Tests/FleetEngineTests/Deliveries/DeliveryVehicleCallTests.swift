@@ -35,7 +35,7 @@ import Testing
         #expect(await code { try await world.createVehicle("dv-2") } == .alreadyExists)
     }
 
-    private typealias Change = @Sendable (inout DeliveryVehicle) -> Void
+    typealias Change = @Sendable (inout DeliveryVehicle) -> Void
 
     private static let later: [Change] = [
         { $0.pastLocations = [.deliveryAt(1, 1)] }, { $0.navigationStatus = .offRoute },
@@ -68,6 +68,50 @@ import Testing
         #expect(
             await code { try await world.updateVehicle("dv-9", ["type"]) { $0.type = .UNRECOGNIZED(9) } }
                 == .invalidArgument)
+    }
+
+    private static let wrong: [(String, Change)] = [
+        ("type", { $0.type = .UNRECOGNIZED(9) }), ("navigation_status", { $0.navigationStatus = .UNRECOGNIZED(9) }),
+        ("remaining_distance_meters", { $0.remainingDistanceMeters = -1 }),
+        ("remaining_duration", { $0.remainingDuration.seconds = .max }),
+        ("current_route_segment_end_point", { $0.currentRouteSegmentEndPoint = .at(91, 0) }),
+        ("location", { $0.lastLocation = .deliveryAt(91, 0) }),
+        ("location", { $0.pastLocations = [.deliveryAt(0, 181)] }),
+    ]
+
+    @Test(arguments: wrong)
+    func `a field out of its range is refused by its name`(field: String, change: Change) async throws {
+        let world = DeliveryWorld()
+        let created = try await world.createVehicle("dv-1")
+        let mask = [
+            "type", "navigation_status", "remaining_distance_meters", "remaining_duration",
+            "current_route_segment_end_point", "last_location", "past_locations",
+        ]
+        let error = await #expect(throws: EngineError.self) { try await world.updateVehicle("dv-1", mask, change) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.metadata["field"] == field)
+        #expect(try await world.vehicle("dv-1") == created)
+    }
+
+    @Test func `a supplemental position takes the place of an older one`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        try await world.updateVehicle("dv-1", ["last_location"]) { $0.lastLocation = .deliveryAt(1, 2) }
+        let supplied = try await world.updateVehicle("dv-1", ["last_location.supplemental_location"]) {
+            $0.lastLocation.supplementalLocation = .at(3, 4)
+        }.lastLocation
+        #expect(supplied.location == .at(3, 4))
+        #expect(supplied.locationSensor == .customerSuppliedLocation)
+    }
+
+    @Test func `past locations are not kept`() async throws {
+        let world = DeliveryWorld()
+        let created = try await world.createVehicle("dv-1")
+        let updated = try await world.updateVehicle("dv-1", ["past_locations"]) {
+            $0.pastLocations = [.deliveryAt(1, 1)]
+        }
+        #expect(updated == created)
+        #expect(try await world.vehicle("dv-1") == created)
     }
 
     @Test func `a location is as old as its position`() async throws {

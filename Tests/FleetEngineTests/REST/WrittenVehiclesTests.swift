@@ -30,6 +30,8 @@ import Testing
                 $0.tripID = "two"
                 $0.pathToWaypoint = [.with { $0.latitude = 48.3 }]
                 $0.eta.seconds = 7
+                $0.distanceMeters = 8
+                $0.duration.seconds = 9
             },
         ]
     }
