@@ -6,6 +6,7 @@ import FleetEngineAPI
 import FleetSigning
 import FleetTokens
 import Foundation
+import SwiftProtobuf
 import Testing
 
 @testable import FleetEngine
@@ -117,6 +118,17 @@ import Testing
             $0.outcome == .notReached("the call was refused before all of it was read")
         }
         #expect(unread?.map(\.rule) == [.coverage])
+    }
+
+    @Test func `the refusal of a call of which the rest cannot be read says whose token it was`() async throws {
+        let fixture = EngineFixture()
+        let fault = await fixture.engine.refusal(
+            of: CreateVehicle.self, .with { $0.parent = "providers/acme" }, token: "consumer|tripid=t")
+        #expect(fault?.code == .permissionDenied)
+        let refusal = try #require(fixture.engine.activity.snapshot().refusals.first)
+        #expect(refusal.reason == "ROLE_LACKS_PERMISSION")
+        #expect(refusal.account == "consumer@acme.iam.gserviceaccount.com")
+        #expect(refusal.subject?.kind == .trip && refusal.subject?.id == "t")
     }
 
     @Test func `refusals that come in a flood are kept and not all explained`() {

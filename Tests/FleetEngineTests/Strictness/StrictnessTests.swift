@@ -8,6 +8,7 @@ import GRPCCore
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import NIOCore
 import SwiftProtobuf
 import Testing
@@ -23,10 +24,14 @@ import Testing
         let clock = TestClock(TestClock.start + 1000)
         let engine: Engine
 
-        init(_ profile: StrictnessProfile = .real, verifier: any TokenVerifying = TextVerifier()) async throws {
+        init(
+            _ profile: StrictnessProfile = .real, verifier: any TokenVerifying = TextVerifier(),
+            log: RecordedLog? = nil
+        ) async throws {
             let clock = self.clock
             self.engine = Engine(
-                store: MemoryStore(), verifier: verifier, watch: DeviationWatch(profile: profile), now: { clock.now })
+                store: MemoryStore(), verifier: verifier,
+                watch: DeviationWatch(profile: profile, logger: log?.logger), now: { clock.now })
             let request = CreateVehicle.Request.with {
                 $0.parent = "providers/acme"
                 $0.vehicleID = "veh-1"
@@ -37,7 +42,7 @@ import Testing
 
         func update(
             token: String = StrictnessTests.driverToken, mask: String...,
-            change: (inout UpdateVehicle.Request) -> Void = { _ in }
+            remarks: CallRemarks? = nil, change: (inout UpdateVehicle.Request) -> Void = { _ in }
         ) async throws {
             var request = UpdateVehicle.Request.with {
                 $0.name = "providers/acme/vehicles/veh-1"
@@ -46,7 +51,7 @@ import Testing
                 $0.vehicle.vehicleState = .online
             }
             change(&request)
-            _ = try await self.engine.perform(UpdateVehicle.self, request, token: token)
+            _ = try await self.engine.perform(UpdateVehicle.self, request, token: token, remarks: remarks)
         }
 
         func report(after seconds: TimeInterval) async throws {
@@ -77,6 +82,28 @@ import Testing
         #expect(often.example.role == .driver)
         #expect(often.example.method == .updateVehicle)
         #expect(often.example.fingerprint == FleetToken(Self.driverToken).fingerprint)
+    }
+
+    @Test(arguments: StrictnessProfile.allCases)
+    func `a token near its end is noted with what it reaches, and told by the strict profile alone`(
+        profile: StrictnessProfile
+    ) async throws {
+        let log = RecordedLog()
+        let world = try await World(profile, log: log)
+        let remarks = CallRemarks()
+        world.clock.advance(by: 2400)
+        for _ in 0..<2 {
+            world.clock.advance(by: 10)
+            try await world.update(mask: "last_location", remarks: remarks)
+        }
+        #expect(world.counts == ["token-near-expiry": 2])
+        let subject = try #require(world.engine.watch.findings.first).subject
+        #expect(subject.kind == .vehicle && subject.id == "veh-1")
+        let isStrict = profile == .strict
+        #expect(
+            remarks.fields.map { $0.value.prefix { $0 != ":" } }
+                == (isStrict ? ["token-near-expiry", "token-near-expiry"] : []))
+        #expect(log.messages(at: .warning) == (isStrict ? ["A call departs from the documentation"] : []))
     }
 
     @Test func `a vehicle that goes offline or rests for hours is not late`() async throws {
