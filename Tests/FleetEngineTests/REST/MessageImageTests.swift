@@ -34,6 +34,29 @@ import Testing
         #expect(equal > 0)
     }
 
+    @Test func `each kind of field is told by its number, its value and where it ends`() {
+        let options: [Google_Protobuf_UninterpretedOption] = [
+            .init(), .with { $0.positiveIntValue = 1 }, .with { $0.positiveIntValue = 2 },
+            .with { $0.negativeIntValue = 1 }, .with { $0.negativeIntValue = 2 },
+            .with { $0.doubleValue = Double(bitPattern: 1) }, .with { $0.doubleValue = Double(bitPattern: 2) },
+            .with { $0.stringValue = Data("ab".utf8) }, .with { $0.stringValue = Data("ac".utf8) },
+            .with { $0.identifierValue = "ab" }, .with { $0.identifierValue = "ac" },
+            .with { $0.aggregateValue = "ab" },
+            .with {
+                $0.identifierValue = "a"
+                $0.aggregateValue = "b"
+            },
+            .with {
+                $0.stringValue = Data("a".utf8)
+                $0.aggregateValue = "b"
+            },
+        ]
+        for (index, option) in options.enumerated() {
+            let alike = options.indices.filter { Self.image(options[$0]) == Self.image(option) }
+            #expect(alike == [index])
+        }
+    }
+
     @Test func `a field within a message is not one behind it`() {
         let choice = Google_Protobuf_EnumDescriptorProto.with { $0.name = "Choice" }
         let within = Google_Protobuf_DescriptorProto.with { $0.nestedType = [.with { $0.enumType = [choice] }] }

@@ -80,12 +80,13 @@ import Testing
             let pool = try SQLiteSchema.open(path).pool
             for (index, update) in (updates + updates).enumerated() {
                 fixture.advance(by: 5)
-                try await fixture.updateVehicle("veh-1", update.mask, update.change)
+                let answer = try await fixture.updateVehicle("veh-1", update.mask, update.change)
                 let known = try await store.read { try $0.vehicle(TestID.vehicle, of: TestID.acme) }
                 let kept = try await pool.read { database in
                     try SQLiteReader(database: database).vehicle(TestID.vehicle, of: TestID.acme)
                 }
                 #expect(kept == known, "\(index): \(update.mask)")
+                #expect(kept?.lastLocation == answer.lastLocation, "\(index): \(update.mask)")
                 if index % updates.count == 2 { #expect(kept?.vehicleState == .offline) }
             }
             try await store.close()
