@@ -34,14 +34,16 @@ import Testing
         #expect(equal > 0)
     }
 
-    @Test func `each kind of field is told by its number, its value and where it ends`() {
+    @Test func `each kind of field is told by its number, its value and where it ends`() throws {
+        let aggregate = Google_Protobuf_UninterpretedOption.with { $0.aggregateValue = "ab" }
+        let imitation = Data(try #require(Self.image(aggregate)))
         let options: [Google_Protobuf_UninterpretedOption] = [
             .init(), .with { $0.positiveIntValue = 1 }, .with { $0.positiveIntValue = 2 },
             .with { $0.negativeIntValue = 1 }, .with { $0.negativeIntValue = 2 },
             .with { $0.doubleValue = Double(bitPattern: 1) }, .with { $0.doubleValue = Double(bitPattern: 2) },
             .with { $0.stringValue = Data("ab".utf8) }, .with { $0.stringValue = Data("ac".utf8) },
             .with { $0.identifierValue = "ab" }, .with { $0.identifierValue = "ac" },
-            .with { $0.aggregateValue = "ab" },
+            aggregate, .with { $0.stringValue = imitation },
             .with {
                 $0.identifierValue = "a"
                 $0.aggregateValue = "b"
