@@ -50,6 +50,26 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a report is kept, alone and after another change of the same vehicle`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let now = Google_Protobuf_Timestamp(seconds: 1_800_000_000)
+            try await store.write { try $0.put(Vehicle.at(1, 2), TestID.vehicle, of: TestID.acme) }
+            for latitude in [3.0, 4] {
+                let reported = Vehicle.at(latitude, 2)
+                try await store.write { try $0.report(reported, TestID.vehicle, of: TestID.acme, at: now) }
+                #expect(try await store.read { try $0.vehicle(TestID.vehicle, of: TestID.acme) } == reported)
+            }
+            let changed = Vehicle.with(.at(4, 2)) { $0.maximumCapacity = 9 }
+            let reported = Vehicle.with(changed) { $0.lastLocation = .at(5, 2) }
+            try await store.write { transaction in
+                try transaction.put(changed, TestID.vehicle, of: TestID.acme)
+                try transaction.report(reported, TestID.vehicle, of: TestID.acme, at: now)
+            }
+            #expect(try await store.read { try $0.vehicle(TestID.vehicle, of: TestID.acme) } == reported)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a provider sees nothing of another`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             try await store.write { transaction in
