@@ -230,7 +230,7 @@ def test_an_id_that_looks_like_a_number_needs_no_quotes(up, play, tmp_path):
     result = run("chaos", "set", file, "--engine", up.http, "--output", "json")
     assert result.returncode == 0, result.stderr
     (step,) = json.loads(result.stdout)["steps"]
-    assert json.loads(step["step"]) == {"slow": "1s", "vehicle": "007"}
+    assert step["step"] == {"slow": "1s", "vehicle": "007"}
 
 
 def test_web_pages_cannot_use_it(up):

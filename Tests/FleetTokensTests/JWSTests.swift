@@ -113,6 +113,12 @@ import Testing
         #expect(String(decoding: try JSONEncoder().encode(value), as: UTF8.self) == "[null,0.5]")
     }
 
+    @Test func `a value is read out of a larger text as by itself`() throws {
+        let text = #"{"a":[null,true,7,-9223372036854775808,0.5,1e300,"1","true",{"b":{}}],"c":"7"}"#
+        let value = try JSONDecoder().decode([String: JSONValue].self, from: Data(#"{"it":\#(text)}"#.utf8))["it"]
+        #expect(try value == JSONValue(parsing: text.utf8))
+    }
+
     @Test func `Foundation reads what is written`() throws {
         let value = try JSONValue(parsing: #"{"x":"\ud83d\ude00\/","y":[1,2.5,{"z":false}]}"#.utf8)
         let object = try JSONSerialization.jsonObject(with: Data(value.serialized)) as? [String: Any]

@@ -63,9 +63,8 @@ public final class FaultInjector: Service {
             steps: play.map { play in
                 play.script.steps.indices.map { index in
                     FaultStatus.Step(
-                        step: String(
-                            decoding: JSONValue.object(play.script.steps[index].json).serialized, as: UTF8.self),
-                        state: play.state(of: index, at: uptime).rawValue, strikes: play.strikes[index])
+                        step: play.script.steps[index], state: play.state(of: index, at: uptime).rawValue,
+                        strikes: play.strikes[index])
                 }
             } ?? [])
     }
@@ -142,8 +141,8 @@ public final class FaultInjector: Service {
 public struct FaultStatus: Codable, Hashable, Sendable {
     /// One step.
     public struct Step: Codable, Hashable, Sendable {
-        /// The step as it was written, in JSON.
-        public let step: String
+        /// The step.
+        public let step: FaultStep
         /// `waiting`, `active` or `over`.
         public let state: String
         /// How many calls it struck.

@@ -174,6 +174,25 @@ extension FaultStep {
     }
 }
 
+extension FaultStep: Codable, CustomStringConvertible {
+    /// Reads a step as a script has it.
+    ///
+    /// - Throws: ``FaultScriptError`` for the first thing that is wrong, or what the decoder throws.
+    public init(from decoder: any Decoder) throws {
+        try self.init(JSONValue(from: decoder))
+    }
+
+    /// Writes the step as a script has it.
+    public func encode(to encoder: any Encoder) throws {
+        try JSONValue.object(self.json).encode(to: encoder)
+    }
+
+    /// The step as a script in JSON has it.
+    public var description: String {
+        String(decoding: JSONValue.object(self.json).serialized, as: UTF8.self)
+    }
+}
+
 extension Fault {
     fileprivate init(_ name: String, _ value: JSONValue) throws(FaultScriptError) {
         switch name {

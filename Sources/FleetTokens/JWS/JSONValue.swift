@@ -82,6 +82,28 @@ extension JSONValue: Encodable {
     }
 }
 
+extension JSONValue: Decodable {
+    /// Reads the value out of a larger JSON text, as strictly as the decoder does: not all notice a repeated key.
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let number = try? container.decode(Int64.self) {
+            self = .integer(number)
+        } else if let number = try? container.decode(Double.self) {
+            self = .double(number)
+        } else if let text = try? container.decode(String.self) {
+            self = .string(text)
+        } else if let elements = try? container.decode([JSONValue].self) {
+            self = .array(elements)
+        } else {
+            self = .object(JSONObject(try container.decode([String: JSONValue].self)))
+        }
+    }
+}
+
 extension JSONValue {
     /// The value as UTF-8 JSON.
     package var serialized: [UInt8] {

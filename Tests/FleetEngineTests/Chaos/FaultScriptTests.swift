@@ -20,7 +20,15 @@ import Testing
 
     @Test func `a script with every word is read, and written as it was`() throws {
         let text = """
-            {"seed":7,"steps":[            {"slow":"2s","vehicle":"veh-3","methods":["GetVehicle","UpdateVehicle"],"share":0.25},            {"status":"UNAVAILABLE","calls":2,"after":"10s","for":"1m"},            {"refuse":"TOKEN_EXPIRED","trip":"trip-1"},{"clockOff":"-10m","task":"task-1"},            {"keyExpired":"driver","deliveryVehicle":"dv-1"},{"keyRotated":"all","tracking":"t-1"},            {"slow":"500ms","target":"tokens"}]}
+            {"seed":7,"steps":[
+              {"slow":"2s","vehicle":"veh-3","methods":["GetVehicle","UpdateVehicle"],"share":0.25},
+              {"status":"UNAVAILABLE","calls":2,"after":"10s","for":"1m"},
+              {"refuse":"TOKEN_EXPIRED","trip":"trip-1"},
+              {"clockOff":"-10m","task":"task-1"},
+              {"keyExpired":"driver","deliveryVehicle":"dv-1"},
+              {"keyRotated":"all","tracking":"t-1"},
+              {"slow":"500ms","target":"tokens"}
+            ]}
             """
         let script = try FaultScript(parsing: Array(text.utf8))
         #expect(script.seed == 7)
@@ -34,6 +42,8 @@ import Testing
         #expect(script.steps[1].lasting == .seconds(60))
         #expect(script.steps[6].target == .tokens)
         #expect(try FaultScript(parsing: script.json.serialized) == script)
+        // And as what plays is shown.
+        #expect(try JSONDecoder().decode([FaultStep].self, from: JSONEncoder().encode(script.steps)) == script.steps)
     }
 
     @Test(arguments: [

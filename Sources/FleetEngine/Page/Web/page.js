@@ -61,7 +61,7 @@ function draw() {
 /** Says that things go wrong on purpose, so that nobody looks for another cause; no screen reader tells each call. */
 function drawChaos() {
   const words = (wordsOf) => (live.chaos.length > 0 ? `Chaos by script: ${live.chaos.map(wordsOf).join(" · ")}` : "");
-  const spoken = (it) => `${visible(it.step)} ${it.state}`;
+  const spoken = (it) => `${visible(JSON.stringify(it.step))} ${it.state}`;
   byID("chaos").hidden = live.chaos.length === 0;
   setText(byID("chaos"), words((it) => `${spoken(it)}, ${count(it.strikes, "call")}`));
   setText(byID("chaos-spoken"), words(spoken));
