@@ -534,6 +534,16 @@ def test_views_lists_and_filters_work_with_the_keyboard(service, driven, page):
     assert page.value("document.documentElement.dataset.theme") == "light"
 
 
+def test_why_nothing_is_listed_stands_below_the_filter(service, page):
+    page.open(service.http)
+    is_live(page)
+    show_only(page, "filter", "no-such-vehicle")
+    page.wait("!document.getElementById('list-note').hidden")
+    top, bottom = (page.value(f"document.getElementById('{part}').getBoundingClientRect().{edge}")
+                   for part, edge in (("list-note", "top"), ("filter", "bottom")))
+    assert 0 <= top - bottom < 50
+
+
 def test_the_link_to_the_content_leaves_no_view(service, page):
     for view in ["tokens", "inspect"]:
         page.open(f"{service.http}/?{view}#{view}")
