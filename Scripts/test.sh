@@ -40,11 +40,16 @@ trap finish EXIT
 # The clients end the servers they started when they are told to end themselves.
 trap '[[ -z $clients ]] || { kill "$clients"; wait "$clients"; }; exit 130' INT TERM
 
+# Says what begins, and after how many minutes and seconds.
+begin() {
+  printf '== %s (%d:%02d)\n' "$1" $((SECONDS / 60)) $((SECONDS % 60)) >&2
+}
+
 # Runs one gate that counts as one check, with its output in a log that is shown as it comes.
 gate() {
   local name=$1
   shift
-  echo "== $name" >&2
+  begin "$name"
   if "$@" </dev/null >&2; then
     passed=$((passed + 1))
   else
@@ -95,7 +100,7 @@ no_warnings() {
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16
 
 swift_tests() {
-  echo "== $1" >&2
+  begin "$1"
   shift
   local code=0 run bad left_out
   swift test --skip-build --disable-xctest "$@" </dev/null >"$work/swift-tests.log" 2>&1 || code=$?
@@ -116,7 +121,7 @@ swift_tests() {
 }
 
 python_clients() {
-  echo "== clients in Python against a real server" >&2
+  begin "clients in Python against a real server"
   local code=0
   FLEETPASS=$program IntegrationTests/python/run.sh --numprocesses 2 --dist loadfile --junitxml="$work/python.xml" </dev/null >&2 &
   clients=$!

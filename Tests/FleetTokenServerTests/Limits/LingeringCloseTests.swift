@@ -104,8 +104,8 @@ import Testing
 
     @Test func `who takes nothing is waited for until the time is up`() async throws {
         try await self.connect(limit: .milliseconds(400)) { server, _, handler in
-            try await self.quiesce(server)
             let begun = ContinuousClock.now
+            try await self.quiesce(server)
             server.writeAndFlush(self.answer, promise: nil)
             try await server.close()
             #expect(ContinuousClock.now - begun >= .milliseconds(400))
@@ -115,8 +115,8 @@ import Testing
 
     @Test func `who takes nothing for too long is not waited for`() async throws {
         try await self.connect(limit: .seconds(3600), patience: .milliseconds(400)) { server, _, handler in
-            try await self.quiesce(server)
             let begun = ContinuousClock.now
+            try await self.quiesce(server)
             server.writeAndFlush(self.answer, promise: nil)
             try await server.close()
             #expect(ContinuousClock.now - begun >= .milliseconds(400))
