@@ -799,6 +799,51 @@ import Testing
         }
     }
 
+    @Test func `who looks through everything sees what the group kept so far`() async throws {
+        try await self.withHeldStore { store, release in
+            let before = store.waitingWrites
+            struct Undone: Error {}
+            let seen = Locked<[Int]>([])
+            let bodies: [(puts: [String], looks: Bool, fails: Bool)] = [
+                (["a"], false, false), ([], true, false), (["b", "lost"], true, true), (["c"], true, false),
+                (["b"], true, false), (["d"], false, false),
+            ]
+            var writes: [Task<Void, any Error>] = []
+            for (puts, looks, fails) in bodies {
+                writes.append(
+                    Task {
+                        try await store.write { transaction in
+                            for name in puts {
+                                try transaction.put(Vehicle.at(1, 2, name: name), TestID.id(name), of: TestID.acme)
+                            }
+                            guard looks else { return }
+                            let count = try transaction.count(.vehicles, of: TestID.acme)
+                            seen.withLock { $0.append(count) }
+                            if fails { throw Undone() }
+                        }
+                    })
+                while store.waitingWrites < before + writes.count { await Task.yield() }
+            }
+            release.signal()
+            for (write, body) in zip(writes, bodies) {
+                let isKept = (try? await write.value) != nil
+                #expect(isKept != body.fails)
+            }
+            #expect(seen.withLock { $0 } == [1, 3, 2, 3])
+            let listed = try await store.read { reader in
+                var listed: [String] = []
+                try reader.scan(StoreScan(), of: TestID.acme) { (id, vehicle: Vehicle) in
+                    listed.append("\(id): \(vehicle.name)")
+                    return true
+                }
+                return listed
+            }
+            #expect(listed == ["a: a", "b: b", "c: c", "d: d"])
+            let remembered = try await store.read { try $0.vehicle(TestID.id("lost"), of: TestID.acme) }
+            #expect(remembered == nil)
+        }
+    }
+
     @Test func `a cancelled caller takes its waiting write back and hurts nobody`() async throws {
         try await self.withHeldStore { store, release in
             let cancelled = Task {
