@@ -70,6 +70,28 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `what is removed can be put again, beside what came meanwhile`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            func put(_ id: String, _ name: String) async throws {
+                try await store.write { try $0.put(Vehicle.at(1, 2, name: name), TestID.id(id), of: TestID.acme) }
+            }
+            try await put("veh-1", "first")
+            try await store.write { try $0.remove(TestID.id("veh-1"), of: TestID.acme, as: Vehicle.self) }
+            try await put("veh-2", "other")
+            try await put("veh-1", "again")
+            let listed = try await store.read { reader in
+                var listed: [String] = []
+                try reader.scan(StoreScan(), of: TestID.acme) { (id, vehicle: Vehicle) in
+                    listed.append("\(id): \(vehicle.name)")
+                    return true
+                }
+                return listed
+            }
+            #expect(listed == ["veh-1: again", "veh-2: other"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a provider sees nothing of another`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             try await store.write { transaction in

@@ -90,6 +90,17 @@ import Testing
         #expect(recent.find(self.vehicle) == nil)
     }
 
+    @Test func `what is removed is unknown, although it was not wanted lately`() {
+        let recent = RecentResources(limit: 2, byteLimit: 1000)
+        for key in [self.vehicle, self.trip] {
+            recent.keep(.init(resource: Vehicle(), size: 1), key, since: recent.version)
+        }
+        recent.begin([self.vehicle: nil])
+        recent.end(isDurable: true)
+        #expect(recent.find(self.vehicle) == nil)
+        #expect(recent.find(self.trip) != nil)
+    }
+
     @Test func `what is kept again and again takes its place once`() {
         let recent = RecentResources(limit: 1000, byteLimit: 100)
         recent.keep(.init(resource: Trip(), size: 10), self.trip, since: recent.version)
@@ -103,10 +114,13 @@ import Testing
     }
 
     @Test func `a closed memory knows and keeps nothing`() {
-        let recent = RecentResources(limit: 8, byteLimit: 1000)
-        recent.keep(.init(resource: Vehicle(), size: 1), self.vehicle, since: recent.version)
+        // One of them is of the generation before.
+        let recent = RecentResources(limit: 2, byteLimit: 1000)
+        for key in [self.vehicle, self.trip] {
+            recent.keep(.init(resource: Vehicle(), size: 1), key, since: recent.version)
+        }
         recent.close()
-        #expect(recent.find(self.vehicle) == nil)
+        #expect(recent.find(self.vehicle) == nil && recent.find(self.trip) == nil)
         recent.keep(.init(resource: Vehicle(), size: 1), self.vehicle, since: recent.version)
         #expect(recent.find(self.vehicle) == nil)
     }
