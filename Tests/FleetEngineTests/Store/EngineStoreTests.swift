@@ -79,14 +79,7 @@ import Testing
             try await store.write { try $0.remove(TestID.id("veh-1"), of: TestID.acme, as: Vehicle.self) }
             try await put("veh-2", "other")
             try await put("veh-1", "again")
-            let listed = try await store.read { reader in
-                var listed: [String] = []
-                try reader.scan(StoreScan(), of: TestID.acme) { (id, vehicle: Vehicle) in
-                    listed.append("\(id): \(vehicle.name)")
-                    return true
-                }
-                return listed
-            }
+            let listed = try await store.read { try $0.listedVehicles(of: TestID.acme) }
             #expect(listed == ["veh-1: again", "veh-2: other"])
         }
     }

@@ -830,14 +830,7 @@ import Testing
                 #expect(isKept != body.fails)
             }
             #expect(seen.withLock { $0 } == [1, 3, 2, 3])
-            let listed = try await store.read { reader in
-                var listed: [String] = []
-                try reader.scan(StoreScan(), of: TestID.acme) { (id, vehicle: Vehicle) in
-                    listed.append("\(id): \(vehicle.name)")
-                    return true
-                }
-                return listed
-            }
+            let listed = try await store.read { try $0.listedVehicles(of: TestID.acme) }
             #expect(listed == ["a: a", "b: b", "c: c", "d: d"])
             let remembered = try await store.read { try $0.vehicle(TestID.id("lost"), of: TestID.acme) }
             #expect(remembered == nil)

@@ -18,4 +18,14 @@ extension EngineReader {
         }
         return vehicles
     }
+
+    /// Every vehicle as the tables have it, in the order of ids: `ID: NAME`.
+    func listedVehicles(of provider: ProviderID) throws -> [String] {
+        var listed: [String] = []
+        try self.scan(StoreScan(), of: provider) { (id, vehicle: Vehicle) in
+            listed.append("\(id): \(vehicle.name)")
+            return true
+        }
+        return listed
+    }
 }
