@@ -317,6 +317,18 @@ def test_a_client_over_tls_that_waits_for_leave_to_send_a_body_gets_it(folder, c
     assert server.stop()[0] == 0
 
 
+def test_a_path_of_http2_that_names_a_host_is_nobodys(folder, certificates):
+    server = start(folder, "optional")
+    peer = Peer(server, folder)
+    answered = h2.events.ResponseReceived
+    for path, status in (("/token/driver/vehicle-1", b"401"), ("x://y/token/driver/vehicle-1", b"404")):
+        peer.ask(path)
+        head = next(event for event in peer.read(answered) if isinstance(event, answered))
+        assert dict(head.headers)[b":status"] == status
+    peer.socket.close()
+    assert server.stop()[0] == 0
+
+
 def test_idle_http2_connections_do_not_keep_the_server(folder, certificates):
     server = start(folder, "optional")
     # One that asked and reads nothing more, and one that never asked.

@@ -12,6 +12,9 @@ import NIOHTTPTypes
 /// A text with endless marks would keep whoever compares it busy (see `String.hasEndlessMarks`). In a field each of its
 /// characters that is not ASCII becomes a question mark, so that it is nobody's name, and what a proxy put behind it stays;
 /// in the path it is percent-encoded, as it should have been, and refused by whoever decodes it.
+///
+/// A path without a slash before it, which only HTTP/2 lets through and nobody may send (RFC 9113 §8.3.1), gets one. Whoever
+/// takes a scheme and a host off such a path would otherwise read another one than those who do not, as limits do.
 final class ComparableHeads: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -26,6 +29,10 @@ final class ComparableHeads: ChannelInboundHandler, RemovableChannelHandler {
     /// Changes what cannot be compared; says whether anything was.
     static func mend(_ head: inout HTTPRequest) -> Bool {
         var isChanged = false
+        if let path = head.path, path.utf8.first != UInt8(ascii: "/") {
+            head.path = "/" + path
+            isChanged = true
+        }
         if let path = head.path, path.hasEndlessMarks {
             head.path = Self.percentEncoded(path)
             isChanged = true

@@ -8,6 +8,9 @@
 public protocol CallerAuthenticator: Sendable {
     /// Identifies the caller, or returns `nil` when the request holds no credential of this authenticator's kind.
     ///
+    /// A request whose token took long to decide about or to sign is asked about again before the token is handed out: a
+    /// credential for one use must serve its own request twice.
+    ///
     /// - Parameter request: What the request says.
     /// - Returns: The caller, or `nil`, which is answered with 401 where no other authenticator is asked.
     /// - Throws: ``CallerRefusal`` when it holds one that is not valid, which is answered with 401; any other error when

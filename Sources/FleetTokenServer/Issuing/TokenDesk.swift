@@ -102,7 +102,6 @@ public struct TokenDesk: Sendable {
             record.role = type.role
             record.claims = try type.claims
         }
-        let decided = self.now()
         switch decision {
         case .granted(let rule): record.rule = rule
         case .refused(let rule, let reason):
@@ -121,8 +120,8 @@ public struct TokenDesk: Sendable {
             return issued
         }
         // A clock that was set back says nothing.
-        let isFresh = (0...Self.stale).contains(self.now().timeIntervalSince(decided))
-        if !isFresh { try await self.confirm(type, for: caller, record) }
+        let isFresh = (0...Self.stale).contains(self.now().timeIntervalSince(time))
+        if !isFresh { try await self.confirm(type, for: caller, of: request, record) }
         return (type, issued)
     }
 
@@ -170,20 +169,37 @@ public struct TokenDesk: Sendable {
         }
     }
 
-    /// How long a decision is good for, in seconds; what a webhook said, for as long as its answers are kept.
+    /// For how many seconds it holds who asks and what the policy grants; what a webhook said, for as long as its answers
+    /// are kept.
     ///
-    /// Whoever withdraws tokens while one is signed cannot know of it; whoever ended its grant before is heeded so.
+    /// Whoever withdraws tokens while one is decided about or signed cannot know of it; whoever ended the account or the
+    /// grant before is heeded so.
     private static let stale: TimeInterval = 0.1
 
-    /// Asks the policy again, as signing took long; what it does not grant any more is recorded and not handed out.
-    private func confirm(_ type: TokenType, for caller: Caller, _ granted: AuditRecord) async throws {
+    /// Finds out again who asks, and asks the policy again, as it took long to decide or to sign; what is not granted any
+    /// more is recorded and not handed out.
+    private func confirm(
+        _ type: TokenType, for caller: Caller, of request: CallerRequest, _ granted: AuditRecord
+    ) async throws {
         var record = granted
         record.decision = .refused
         record.token = nil
         record.time = Int64((self.now().timeIntervalSince1970 * 1000).rounded(.down))
         // As the token is recorded as granted, that it was not handed out is recorded whatever the limits say.
+        let found = try await self.step(.authentication, refused: &record, isLimited: false) {
+            do {
+                return try await self.authenticator.caller(of: request)
+            } catch is CallerRefusal {
+                return nil
+            }
+        }
+        guard let found, found.id == caller.id else {
+            record.reason = "The caller is not known any more."
+            try await self.keep(record)
+            throw TokenDeskRefusal.unknown(nil)
+        }
         let decision = try await self.step(.policy, refused: &record, isLimited: false) {
-            try await self.policy.decide(type, for: caller, at: self.now())
+            try await self.policy.decide(type, for: found, at: self.now())
         }
         guard case .refused(let rule, let reason) = decision else { return }
         record.rule = rule

@@ -42,12 +42,13 @@ import Testing
     private func desk(
         _ log: Log, metrics: TokenServerMetrics = TokenServerMetrics(), signs: Bool = true,
         policy: any TokenPolicy = RolePolicy(), limiter: RequestLimiter? = nil,
-        clock: Locked<Date> = Locked(Self.now),
+        clock: Locked<Date> = Locked(Self.now), signingTakes signingTime: TimeInterval = 0,
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         door: @escaping @Sendable () throws -> Caller? = { Self.driver }
     ) throws -> TokenDesk {
         let minter = TokenMinter(signer: try LocalSigner(try Self.key.get()))
         let issuer = TokenIssuer(now: { Self.now }) { claims, role, time in
+            clock.withLock { $0 += signingTime }
             guard signs else { throw SigningError(code: .signingFailed, message: "The signer is down.") }
             guard role == .driver else { return nil }
             return try await minter.mint(claims, at: time)
@@ -286,27 +287,16 @@ import Testing
         #expect(log.records.withLock { $0.map(\.reason) } == ["signing_failed", "signing_failed", "signing_failed"])
     }
 
-    /// Signs while time passes.
-    struct SlowSigner: PayloadSigner {
-        let signer: LocalSigner
-        let clock: Locked<Date>
-        let passes: TimeInterval
-
-        var account: String { self.signer.account }
-
-        func sign(payload: [UInt8]) async throws -> SignedToken {
-            self.clock.withLock { $0 += self.passes }
-            return try await self.signer.sign(payload: payload)
-        }
-    }
-
-    /// Grants once.
+    /// Grants once; time may pass before it answers.
     struct EndingShift: TokenPolicy {
+        var clock = Locked(TokenDeskTests.now)
+        var passes: TimeInterval = 0
         let answers = Locked([PolicyDecision.granted(rule: "shift"), .refused(rule: nil, reason: "The shift is over.")])
         let times = Locked<[Date]>([])
 
         func decide(_ type: TokenType, for caller: Caller, at time: Date) async throws -> PolicyDecision {
             self.times.withLock { $0.append(time) }
+            self.clock.withLock { $0 += self.passes }
             return self.answers.withLock { $0.removeFirst() }
         }
     }
@@ -316,11 +306,7 @@ import Testing
         passes: TimeInterval, expected: Int
     ) async throws {
         let (log, clock, policy) = (Log(), Locked(Self.now), EndingShift())
-        let signer = SlowSigner(signer: try LocalSigner(try Self.key.get()), clock: clock, passes: passes)
-        let desk = TokenDesk(
-            issuer: TokenIssuer(minters: [.driver: TokenMinter(signer: signer)], now: { Self.now }),
-            authenticator: Door(answer: { Self.driver }), policy: policy, audit: log,
-            now: { clock.withLock { $0 } }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let desk = try self.desk(log, policy: policy, clock: clock, signingTakes: passes)
         let (issued, status) = try await self.request(desk, try Self.vehicle())
         #expect(status == expected)
         #expect((issued == nil) == (expected == 403))
@@ -331,6 +317,34 @@ import Testing
         let times = expected == 403 ? [Self.now, Self.now + passes] : [Self.now]
         #expect(policy.times.withLock { $0 } == times)
         #expect(records.map(\.time) == times.map { Int64($0.timeIntervalSince1970 * 1000) })
+    }
+
+    @Test(arguments: [(0.05, 200), (6, 403)])
+    func `what ends while the policy takes long is not handed out`(passes: TimeInterval, expected: Int) async throws {
+        let (log, clock) = (Log(), Locked(Self.now))
+        let desk = try self.desk(log, policy: EndingShift(clock: clock, passes: passes), clock: clock)
+        #expect(try await self.request(desk, try Self.vehicle()).1 == expected)
+        let records = log.records.withLock { $0 }
+        #expect(records.map(\.decision) == (expected == 403 ? [.granted, .refused] : [.granted]))
+        #expect(records.last?.reason == (expected == 403 ? "The shift is over." : nil))
+    }
+
+    @Test(
+        arguments: [
+            (.success(nil), 401), (.failure(CallerRefusal(.expired, "Too late.")), 401),
+            (.success(Caller(name: "app", subject: "eve", issuer: "idp", roles: [.driver])), 401),
+            (.success(Caller(name: "app", subject: "dora", issuer: "idp")), 403), (.success(Self.driver), 200),
+        ] as [(Result<Caller?, CallerRefusal>, Int)])
+    func `who asks is found out again where it took long`(
+        later: Result<Caller?, CallerRefusal>, expected: Int
+    ) async throws {
+        let (log, answers) = (Log(), Locked([.success(Self.driver), later]))
+        let desk = try self.desk(log, signingTakes: 1) { try answers.withLock { $0.removeFirst() }.get() }
+        #expect(try await self.request(desk, try Self.vehicle()).1 == expected)
+        let records = log.records.withLock { $0 }
+        #expect(records.map(\.decision) == (expected == 200 ? [.granted] : [.granted, .refused]))
+        #expect(expected != 401 || records.last?.reason == "The caller is not known any more.")
+        #expect(expected == 200 || records.last?.token == nil)
     }
 
     /// Grants once, and fails then.
@@ -355,11 +369,7 @@ import Testing
         let (log, clock) = (Log(), Locked(Self.now))
         let limiter = RequestLimiter(
             RequestLimits(refusedPerCaller: try RateLimit(1, per: .seconds(60))), clock: ManualClock())
-        let signer = SlowSigner(signer: try LocalSigner(try Self.key.get()), clock: clock, passes: 1)
-        let desk = TokenDesk(
-            issuer: TokenIssuer(minters: [.driver: TokenMinter(signer: signer)], now: { Self.now }),
-            authenticator: Door(answer: { Self.driver }), policy: FailingShift(), limiter: limiter, audit: log,
-            now: { clock.withLock { $0 } }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let desk = try self.desk(log, policy: FailingShift(), limiter: limiter, clock: clock, signingTakes: 1)
         #expect(limiter.admitsFailureRecord(of: Self.driver.id))
         #expect(!limiter.admitsFailureRecord(of: Self.driver.id))
         #expect(try await self.request(desk, try Self.vehicle()).1 == 503)

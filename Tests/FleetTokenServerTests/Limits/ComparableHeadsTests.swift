@@ -44,6 +44,12 @@ import Testing
         #expect(PercentCoding.decode("/v1/x%CC%81%CC%A3") == "/v1/x\u{301}\u{323}")
     }
 
+    @Test(arguments: ["x://y/token/driver/vehicle-1", "token/driver/vehicle-1", "*", ""])
+    func `a path that begins with no slash gets one, so that nobody takes a host off it`(path: String) throws {
+        let passed = try self.passed(HTTPRequest(method: .get, scheme: nil, authority: "host", path: path))
+        #expect(passed.path == "/" + path)
+    }
+
     @Test func `other heads stay as they are`() throws {
         let head = HTTPRequest(
             method: .post, scheme: "https", authority: "host", path: "/v1/caf\u{E9}",
