@@ -392,12 +392,54 @@ import Testing
         #expect(try await report(["remaining_distance_meters"], meters: 300).meters == 300)
         // The next stop is estimated, whatever is reported of the way to the one that is gone.
         let replanned = try await report(["remaining_vehicle_journey_segments"], meters: 0)
-        #expect(replanned.end == .at(37.43, -122.07) && replanned.meters > 2000)
+        #expect(replanned.end == nil && replanned.meters > 2000)
         #expect(try await report(mask, meters: 300).meters > 2000)
         #expect(try await report(mask, route: 2, meters: 400) == (end: .at(37.44, -122.07), meters: 400))
         // An end that is named without a value is none.
         let endless = try await report(mask + ["current_route_segment_end_point"], route: 3, meters: 500)
         #expect(endless.end == nil && endless.meters > 2000)
+    }
+
+    @Test func `a route to a stop that is done leads to no other one near by`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        for id in ["a", "b", "c"] { try await world.createTask(id) }
+        // Less than 100 m apart, each.
+        let stops: [VehicleJourneySegment] = [
+            .stop(37.43, -122.07, ["a"]), .stop(37.4305, -122.07, ["b"]), .stop(37.431, -122.07, ["c"]),
+        ]
+        func plan(_ stops: [VehicleJourneySegment]) async throws -> DeliveryVehicle {
+            try await world.updateVehicle("dv-1", ["remaining_vehicle_journey_segments"]) {
+                $0.remainingVehicleJourneySegments = stops
+            }
+        }
+        func head(_ latitude: Double) async throws -> DeliveryVehicle {
+            let route = ["current_route_segment", "current_route_segment_end_point", "remaining_distance_meters"]
+            return try await world.updateVehicle("dv-1", route) {
+                $0.currentRouteSegment = Data([1])
+                $0.currentRouteSegmentEndPoint = .at(latitude, -122.07)
+                $0.remainingDistanceMeters = 3
+            }
+        }
+        func meters(_ vehicle: DeliveryVehicle) throws -> Int32 {
+            try #require(vehicle.remainingVehicleJourneySegments.first).drivingDistanceMeters.value
+        }
+        _ = try await plan(stops)
+        #expect(try await meters(head(37.4301)) == 3)
+        // A stop that changes its state is still the first.
+        var arriving = stops
+        arriving[0].stop.state = .enroute
+        #expect(try await meters(plan(arriving)) == 3)
+        let replanned = try await plan(Array(stops[1...]))
+        #expect(try meters(replanned) > 1000)
+        #expect(!replanned.hasCurrentRouteSegmentEndPoint && replanned.remainingDistanceMeters.value == 3)
+        // One to the next stop may come before the stop that is done goes.
+        #expect(try await meters(head(37.431)) == 3)
+        #expect(try await meters(plan(Array(stops[2...]))) == 3)
+        // Nor does it lead to a stop that comes once there was none.
+        try await world.createTask("d")
+        _ = try await plan([])
+        #expect(try await meters(plan([.stop(37.4312, -122.07, ["d"])])) > 1000)
     }
 
     @Test func `a route that comes with a plan leads to the first stop of that plan`() async throws {

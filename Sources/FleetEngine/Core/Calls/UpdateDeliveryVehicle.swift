@@ -32,7 +32,7 @@ enum UpdateDeliveryVehicle: UpdatingCall {
             selection.touches(DeliveryVehicleFields.segments)
             ? try Journey(reading: body.remainingVehicleJourneySegments) : nil
         let now = Google_Protobuf_Timestamp(stamping: context.now)
-        guard let vehicle = try store.deliveryVehicle(id, of: access.provider) else {
+        guard var vehicle = try store.deliveryVehicle(id, of: access.provider) else {
             // A request that is wrong in itself is told so, whether or not the vehicle exists.
             if let whole = try Self.wholeFields(of: request) {
                 _ = try DeliveryVehicleRules.update(
@@ -40,7 +40,10 @@ enum UpdateDeliveryVehicle: UpdatingCall {
             }
             throw EngineError.notFound(name)
         }
-        let firstStop = (journey ?? Journey(of: vehicle)).firstPlace
+        let formerStop = Journey(of: vehicle).firstPlace
+        let firstStop = journey.map(\.firstPlace) ?? formerStop
+        // The stops change first: the same update may bring another route.
+        DeliveryVehicleRules.endRoute(of: &vehicle, to: formerStop, before: firstStop)
         var updated = try DeliveryVehicleRules.update(
             vehicle, with: body, selection: selection, firstStop: firstStop, at: now)
         if let journey { try store.replan(journey, of: &updated, id, provider: access.provider, at: now) }

@@ -80,9 +80,27 @@ enum DeliveryVehicleRules {
         return selection
     }
 
+    /// Takes the end off a route that led to the stop which was the first, so that it leads to no other one near by.
+    ///
+    /// What else was reported with it stays, as with the service, and counts for nothing.
+    ///
+    /// - Parameters:
+    ///   - vehicle: The vehicle.
+    ///   - former: Where its first stop was.
+    ///   - next: Where the first stop is now; `nil` where there is none.
+    static func endRoute(of vehicle: inout DeliveryVehicle, to former: LatLng?, before next: LatLng?) {
+        guard let former, former != next, vehicle.hasCurrentRouteSegmentEndPoint else { return }
+        let end = vehicle.currentRouteSegmentEndPoint
+        let distance = end.meters(to: former)
+        // One to the next stop may be reported before the stops are.
+        let isAhead = next.map { end.meters(to: $0) < distance } ?? false
+        if distance <= DeliveryWay.reachMeters, !isAhead { vehicle.clearCurrentRouteSegmentEndPoint() }
+    }
+
     /// Applies what the driver reports of its way to the first stop, which holds only along with a route.
     ///
-    /// A route that comes without an end leads to the first stop, as on demand; the same one again has the end that it had.
+    /// A route that comes without an end leads to the first stop, as on demand; the same one again has the end that it had,
+    /// if it still has one.
     private static func applyRoute(
         _ vehicle: inout DeliveryVehicle, from stored: DeliveryVehicle, _ selection: FieldSelection<DeliveryVehicle>,
         firstStop: LatLng?, at now: Google_Protobuf_Timestamp
@@ -92,8 +110,8 @@ enum DeliveryVehicleRules {
             vehicle.currentRouteSegment.isEmpty || isNewRoute && !selection.touches(field)
         }
         if isStale("current_route_segment_end_point") { vehicle.clearCurrentRouteSegmentEndPoint() }
-        if selection.touches("current_route_segment"), !selection.touches("current_route_segment_end_point"),
-            !vehicle.currentRouteSegment.isEmpty, !vehicle.hasCurrentRouteSegmentEndPoint, let firstStop
+        if isNewRoute, !selection.touches("current_route_segment_end_point"), !vehicle.currentRouteSegment.isEmpty,
+            let firstStop
         {
             vehicle.currentRouteSegmentEndPoint = firstStop
         }

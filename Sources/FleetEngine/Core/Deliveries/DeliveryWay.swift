@@ -8,7 +8,7 @@ import SwiftProtobuf
 /// The way of a delivery vehicle through its stops, as it looks at one time.
 struct DeliveryWay {
     /// How near the end of a driver's route must be to the first stop to lead there.
-    private static let reachMeters = 100.0
+    static let reachMeters = 100.0
     /// How old the last location may be for the driver's route to hold.
     private static let freshness = Duration.seconds(300)
 
