@@ -314,7 +314,7 @@ def test_an_empty_path_is_not_the_folder_that_a_command_is_run_in(tmp_path, serv
     ]:
         result = run(*command, option, "", stdin=token)
         assert result.returncode == 2 and result.stdout == b"", command
-        assert f"{option} is empty; name " in result.stderr.decode(), command
+        assert f"{option} is empty; " in result.stderr.decode(), command
     assert files() == before
 
 

@@ -572,6 +572,67 @@ def test_a_key_that_cannot_sign_is_named_without_its_secret(service, tmp_path, c
     assert not secret or secret not in message
 
 
+def test_a_token_servers_data_folder_may_hold_its_keys(service, key, tmp_path):
+    shutil.copy(key, tmp_path / "driver.json")
+    (tmp_path / "revocation-key.json").write_text("{}", encoding="utf-8")
+    token = service.mint("driver", vehicle="veh-3").encode()
+    verified = run("verify", "-", "--keys", tmp_path, stdin=token)
+    assert verified.returncode == 0, verified.stderr
+
+
+@pytest.mark.parametrize("command", [
+    ("verify", "a.b.c", "--keys", "https://{}/x"), ("lint", "--engine", "https://{}"),
+    ("chaos", "show", "--engine", "https://{}"), ("up", "--data", "data", "--port", "0", "--revocations", "https://{}/x"),
+], ids=lambda command: command[0])
+def test_a_password_in_an_address_is_not_told(tmp_path, command):
+    os.chdir(tmp_path)
+    result = run(*(word.format("user:sekret@127.0.0.1:1") for word in command))
+    assert result.returncode in (USAGE, CONFIGURATION)
+    message = check_failure(result, result.returncode)
+    assert "sekret" not in message and "user" in message
+    assert "neither" not in message, "it is https"
+
+
+@pytest.mark.parametrize("command", [
+    ("drive", "--vehicle", "v"), ("watch", "--trip", "t"), ("simulate", "--vehicles", "1"), ("demo", "--port", "0"),
+], ids=lambda command: command[0])
+def test_a_secret_that_no_request_can_carry_is_named_by_its_variable(tmp_path, command):
+    route = tmp_path / "route.gpx"
+    route.write_text('<gpx><trk><trkseg><trkpt lat="1" lon="2"/></trkseg></trk></gpx>', encoding="utf-8")
+    more = ("--route", route) if command[0] == "drive" else ("--data", tmp_path / "data") if command[0] == "demo" else ()
+    result = run(*command, *more, environment={"FLEETPASS_SECRET": "sekret\n"})
+    message = check_failure(result, CONFIGURATION)
+    assert "FLEETPASS_SECRET holds a control character" in message and "sekret" not in message
+    if command[0] != "demo":
+        missing = run(*command, *more, "--secret-variable", "MISSPELT")
+        assert "no environment variable MISSPELT" in check_failure(missing, USAGE)
+
+
+@pytest.mark.parametrize("command", [
+    ("serve", "tokens", "--config"), ("serve", "engine", "--config"), ("up", "--port", "0", "--data", "data", "--trust"),
+    ("drive", "--vehicle", "v", "--route"),
+], ids=lambda command: command[0] + command[1])
+def test_a_file_that_cannot_be_read_is_told_why(tmp_path, command):
+    os.chdir(tmp_path)
+    assert f"{tmp_path} is a folder" in check_failure(run(*command, tmp_path), CONFIGURATION)
+    missing = tmp_path / "no" / "file"
+    assert f"{missing} is missing" in check_failure(run(*command, missing), CONFIGURATION)
+
+
+def test_an_argument_is_text_and_not_empty(tmp_path, key):
+    for index, name in ((7, b"a\xff"), (7, b"\xc3")):
+        result = subprocess.run(
+            [PROGRAM, "mint", "--key", key, "--role", "driver", "--vehicle", name], capture_output=True, check=False)
+        assert f"The argument {index} is not text in UTF-8." in check_failure(result, USAGE)
+        assert result.stdout == b""
+    for command in (
+        ("keys", "rotate", "--data", tmp_path, "--role", "server", "--with"), ("export", "recording", "--about"),
+        ("serve", "tokens", "--config"), ("up", "--callers"), ("up", "--host"),
+    ):
+        assert f"{command[-1]} is empty; give its value" in check_failure(run(*command, ""), USAGE)
+    assert "An argument is empty" in check_failure(run("chaos", "set", ""), USAGE)
+
+
 def test_a_missing_key_file_is_a_configuration_error(tmp_path):
     check_failure(run("mint", "--key", tmp_path / "none", "--role", "driver", "--vehicle", "v"), CONFIGURATION)
     check_failure(run("verify", "a.b.c", "--keys", tmp_path / "none"), CONFIGURATION)
@@ -704,7 +765,7 @@ def test_a_store_that_is_no_database_is_a_configuration_error(service, tmp_path)
     check_failure(run("up", "--data", data, "--port", "0", "--grpc-port", "0"), CONFIGURATION)
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com", "127.0.0.1.example.com", ""])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com", "127.0.0.1.example.com"])
 def test_up_refuses_addresses_that_others_reach(tmp_path, host):
     result = run("up", "--data", tmp_path / "data", "--host", host, "--port", "0", "--grpc-port", "0")
     check_failure(result, CONFIGURATION)

@@ -306,6 +306,18 @@ def test_files_by_which_others_could_let_themselves_in_are_named(folder, setting
         (folder / name).chmod(0o600)
 
 
+def test_what_is_for_everybody_is_not_to_be_closed(folder, settings, google, tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    settings["data"] = str(shared)
+    settings["keys"] = str(shared)
+    settings["callers"] = {"file": "/dev/null"}
+    _, checks, faults = doctor(folder, settings, google.host)
+    assert "store" in faults and "folder of the server's own" in checks["store"]["next"]
+    assert "chmod" not in json.dumps(checks)
+
+
 def test_a_role_that_is_granted_has_something_that_signs(folder, settings, service, google):
     (folder / "keys").mkdir(mode=0o700)
     shutil.copy(service.key_file("driver"), folder / "keys")

@@ -188,7 +188,7 @@ def test_a_list_that_can_be_had_is_no_news_at_the_start(folder, tmp_path, servic
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--revocations", "http://tokens.example/list"), "must be https URLs"),
+        (("--revocations", "http://tokens.example/list"), "must be https, or http on this machine"),
         (("--revocations", "https://tokens.example/list", "--revocations-keys", "/nowhere"), "cannot be read"),
     ],
     ids=["plain HTTP", "missing keys"],

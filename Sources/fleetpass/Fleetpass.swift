@@ -51,8 +51,11 @@ struct Fleetpass: AsyncParsableCommand {
 
     /// Reads the command line; of an option that is misspelt, that is told, rather than that a rule of ours needs it.
     private static func parsed() throws -> any ParsableCommand {
+        try OptionRules.checkText()
         do {
-            return try Self.parseAsRoot()
+            let command = try Self.parseAsRoot()
+            try OptionRules.checkEmpty(CommandLine.arguments.dropFirst())
+            return command
         } catch {
             // Those rules are checked before options that there are not are looked for.
             _ = try OptionRules.$passOverMissing.withValue(true) { try Self.parseAsRoot() }

@@ -19,6 +19,31 @@ enum OptionRules {
         guard isGiven || Self.passOverMissing else { throw ValidationError(message) }
     }
 
+    /// Refuses arguments that no value can be read from: different bytes that are no text would be the same id.
+    ///
+    /// - Throws: `ValidationError`.
+    static func checkText() throws {
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let bytes = CommandLine.unsafeArgv[index], String(validatingCString: bytes) == nil else { continue }
+            throw ValidationError("The argument \(index) is not text in UTF-8.")
+        }
+    }
+
+    /// Refuses arguments that are empty, as a shell makes them of a variable that is not set.
+    ///
+    /// - Parameter arguments: The command line, without the program's name, after rules of its options were checked.
+    /// - Throws: `ValidationError` that names the option, where there is one.
+    static func checkEmpty(_ arguments: some Collection<String>) throws {
+        var option: String?
+        for argument in arguments {
+            // A request may have an empty mask.
+            guard !argument.isEmpty || option == "--update-mask" else {
+                throw ValidationError("\(option ?? "An argument") is empty; give its value, or leave it out.")
+            }
+            option = argument.hasPrefix("--") ? argument : nil
+        }
+    }
+
     /// Refuses an empty path, which would stand for the folder that the command is run in.
     ///
     /// - Parameters:

@@ -77,6 +77,22 @@ private final class Publisher: UpstreamTransport {
             clock: publisher.clock, now: { publisher.now })
     }
 
+    @Test func `a key file that is gone is told in the same words each time`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).pem")
+        let account = TrustedAccount(email: "file@acme", role: .server, provider: ProviderID("acme"))
+        let path = file.path(percentEncoded: false)
+        let trust = try Self.trust(self.publisher, beside: [.init(account: account, keys: .file(path))])
+        var told: Set<String> = []
+        for _ in 0..<5 {
+            await trust.refresh()
+            told.insert(try #require(trust.failures["file@acme"]))
+            self.publisher.wait(3600)
+        }
+        #expect(told.count == 1)
+        #expect(told.first?.contains("\(path) cannot be read: ") == true && told.first?.contains("NSError") == false)
+        #expect(told.first?.contains("Domain") == false)
+    }
+
     /// A place where the first key is published in a certificate that ends in a day.
     private func certificatePublisher() throws -> Publisher {
         let document = try self.certificate(days: 1)

@@ -25,4 +25,13 @@ import Testing
     func `anything else is not`(url: String) {
         #expect(!UpstreamAddress.isAcceptable(url))
     }
+
+    @Test(arguments: [
+        ("https://u:p@keys.example:1/a@b?c=d", "https://keys.example:1/a@b"),
+        ("https://a@b:p@keys.example", "https://keys.example"), ("https://keys.example?c=d@e", "https://keys.example"),
+        ("https://keys.example/a", "https://keys.example/a"), ("u@keys", "u@keys"),
+    ])
+    func `one is told without its user and its query`(url: String, shown: String) {
+        #expect(UpstreamAddress.shown(url) == shown)
+    }
 }

@@ -15,6 +15,14 @@ package enum FileMode {
     /// The mode of a file or folder, or of what a link leads to; 0 where there is none.
     package static func of(_ path: String) -> Int { Self.number(.posixPermissions, of: Self.attributes(of: path)) ?? 0 }
 
+    /// Whether a path leads to a file that holds something, and to no folder, pipe or device.
+    package static func isRegular(_ path: String) -> Bool {
+        Self.attributes(of: path)[.type] as? FileAttributeType == .typeRegular
+    }
+
+    /// Whether a folder is made for everybody to write into, such as `/tmp`, and is not to be closed.
+    package static func isForEverybody(_ folder: String) -> Bool { Self.of(folder) & 0o1000 != 0 }
+
     /// Whether others than its owner may write to a file or into a folder.
     package static func isWritableByOthers(_ path: String) -> Bool { Self.of(path) & 0o022 != 0 }
 

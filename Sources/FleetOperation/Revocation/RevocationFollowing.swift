@@ -37,7 +37,7 @@ package struct RevocationSource: Sendable {
             return try RevocationFollower(
                 url: self.url, keys: try self.followerKeys(), transport: transport, list: list)
         } catch {
-            throw ConfigurationError("\(UpstreamAddress.withoutQuery(self.url)): \(error.message)")
+            throw ConfigurationError("\(UpstreamAddress.shown(self.url)): \(error.message)")
         }
     }
 
@@ -87,7 +87,7 @@ package struct RevocationFollowing: Service {
     }
 
     private func log(_ outcome: RevocationFollower.Outcome) {
-        let url: Logger.Metadata = ["url": "\(UpstreamAddress.withoutQuery(self.follower.url))"]
+        let url: Logger.Metadata = ["url": "\(UpstreamAddress.shown(self.follower.url))"]
         switch outcome {
         case .applied(let count):
             self.logger.info("list of revocations in force", metadata: url.merging(["entries": "\(count)"]) { $1 })

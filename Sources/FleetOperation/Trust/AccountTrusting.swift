@@ -57,8 +57,8 @@ package struct AccountTrusting: Service {
     private static func accounts(in path: String) throws(ConfigurationError) -> [TrustedAccountSource] {
         let file = URL(filePath: path)
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
-            throw ConfigurationError(
-                "the trust file \(path) cannot be read as UTF-8 text; create it, or name the right file.")
+            let reason = PathProblem.reading(path) ?? "it is no UTF-8 text"
+            throw ConfigurationError("the trust file \(path) cannot be read: \(reason).")
         }
         return try TrustFile(yaml: text, file: path, folder: file.deletingLastPathComponent()).accounts
     }

@@ -137,7 +137,7 @@ package struct TrustFile: Sendable {
         if text == "google" { return .address(TrustedAccountSource.googleAddress(of: email)) }
         if text.contains("://") {
             guard UpstreamAddress.isAcceptable(text) else {
-                throw node.error("keys must be https, a URL of this machine, a file, or google.")
+                throw node.error("keys must be google, a file, or a URL, which must be \(UpstreamAddress.rule).")
             }
             return .address(text)
         }

@@ -85,7 +85,7 @@ public final class RevocationFollower: Sendable {
         url: String, keys: Keys? = nil, transport: any UpstreamTransport, list: RevocationList,
         clock: some Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
     ) throws(SigningError) {
-        let path = UpstreamAddress.withoutQuery(url)
+        let path = url.prefix { $0 != "?" }
         var keysAddress = "\(path)/jwks.json\(url.dropFirst(path.count))"
         var pinned: RevocationKeySet?
         switch keys {
@@ -96,7 +96,7 @@ public final class RevocationFollower: Sendable {
         guard UpstreamAddress.isAcceptable(url), UpstreamAddress.isAcceptable(keysAddress) else {
             throw SigningError(
                 code: .invalidKeySet,
-                message: "The addresses of a list of revocations and its keys must be https URLs, or on this machine.")
+                message: "The addresses of a list of revocations and its keys must be \(UpstreamAddress.rule).")
         }
         self.url = url
         self.pinned = pinned

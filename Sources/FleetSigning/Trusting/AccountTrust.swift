@@ -78,7 +78,7 @@ public final class AccountTrust: Sendable {
         for case .address(let url) in sources.map(\.keys) where !UpstreamAddress.isAcceptable(url) {
             throw SigningError(
                 code: .invalidKeySet,
-                message: "The keys' address \(UpstreamAddress.withoutQuery(url)) is neither https nor on this machine.")
+                message: "The keys' address \(UpstreamAddress.shown(url)) must be \(UpstreamAddress.rule).")
         }
         var owners: [TrustedAccountSource.Keys: String] = [:]
         for source in sources {
@@ -177,7 +177,14 @@ public final class AccountTrust: Sendable {
             let answer = try await KeySetFetch.document(at: url, over: transport)
             return (Data(answer.body), answer.maximumAge)
         // A file is read again as often as the rules allow.
-        case .file(let path): return (try Data(contentsOf: URL(filePath: path)), .zero)
+        case .file(let path):
+            do {
+                return (try Data(contentsOf: URL(filePath: path)), .zero)
+            } catch {
+                // The error itself is told in other words each time.
+                throw SigningError(
+                    code: .invalidKeySet, message: "\(path) cannot be read: \(error.localizedDescription)")
+            }
         }
     }
 

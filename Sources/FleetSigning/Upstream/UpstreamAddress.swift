@@ -20,6 +20,15 @@ package enum UpstreamAddress {
         }
     }
 
-    /// A URL as logs and messages may tell it: a query often holds a key.
-    package static func withoutQuery(_ url: String) -> String { String(url.prefix { $0 != "?" }) }
+    /// What a URL must be, for messages to go on with.
+    package static let rule = "https, or http on this machine, and hold no user and no fragment"
+
+    /// A URL as logs and messages may tell it, without a user and a query, which may hold a password or a key.
+    package static func shown(_ url: String) -> String {
+        let text = url.prefix { $0 != "?" }
+        guard let scheme = text.firstRange(of: "://") else { return String(text) }
+        let authority = text[scheme.upperBound...].prefix { !"/#".contains($0) }
+        guard let user = authority.lastIndex(of: "@") else { return String(text) }
+        return String(text[..<scheme.upperBound] + text[text.index(after: user)...])
+    }
 }

@@ -38,7 +38,7 @@ public struct UpstreamRequest: Sendable, CustomStringConvertible, CustomDebugStr
     }
 
     /// Verb and address without query.
-    public var description: String { "\(self.method) \(UpstreamAddress.withoutQuery(self.url))" }
+    public var description: String { "\(self.method) \(UpstreamAddress.shown(self.url))" }
     /// The same as ``description``.
     public var debugDescription: String { self.description }
     /// A mirror that shows the description only.

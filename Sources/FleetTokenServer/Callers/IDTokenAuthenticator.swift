@@ -70,8 +70,8 @@ public struct IDTokenAuthenticator: CallerAuthenticator, UserTokenAuthenticator 
         else {
             throw TokenServerError(
                 code: .invalidConfiguration,
-                message: "The addresses of the identity provider \"\(configuration.label)\" must be https URLs."
-            )
+                message: "The addresses of the identity provider \"\(configuration.label)\" must be "
+                    + "\(UpstreamAddress.rule).")
         }
         self.rules = try UserTokenRules(
             label: configuration.label, issuer: configuration.issuer, audiences: configuration.audiences,

@@ -73,7 +73,7 @@ struct PolicyFile: Sendable {
         let members = try node.mapping(["url", "timeout", "cache"], of: "the webhook")
         guard let address = members["url"] else { throw node.error("the webhook has no url.") }
         let url = try address.string("the url")
-        guard UpstreamAddress.isAcceptable(url) else { throw address.error("the url must be an https URL.") }
+        guard UpstreamAddress.isAcceptable(url) else { throw address.error("the url must be \(UpstreamAddress.rule).") }
         return Webhook(
             url: url,
             timeout: try members["timeout"]?.duration("the timeout", in: .milliseconds(100) ... .seconds(30))

@@ -125,7 +125,8 @@ package struct TokenService: Service {
         }
         if let signers, !signers.roles.isEmpty { signers.report(to: self.metrics) }
         if FileMode.isWritableByOthers(data) {
-            logger.warning("the data folder can be written by other users", metadata: ["next": "chmod 700 \(data)"])
+            let next = FileMode.isForEverybody(data) ? "name a folder of the server's own as data" : "chmod 700 \(data)"
+            logger.warning("the data folder can be written by other users", metadata: ["next": "\(next)"])
         }
     }
 

@@ -40,7 +40,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let secret = ProcessInfo.processInfo.environment["FLEETPASS_SECRET"] ?? ""
+        let secret = try SecretVariable.usual.value ?? ""
         guard self.options.callers == nil || !secret.isEmpty else {
             throw CommandFailure(
                 status: .usage,

@@ -14,8 +14,8 @@ struct SecretFilesCheck {
     /// Those that are no secret, and that decide who gets which token.
     private let rules: [String]
 
-    /// Collects what a configuration names, and the key that a server made in its data folder; what is missing is other
-    /// checks' to tell.
+    /// Collects what a configuration names, and the key that a server made in its data folder; what is missing, or is no
+    /// file, is other checks' to tell.
     ///
     /// - Parameters:
     ///   - configuration: What names the files.
@@ -33,8 +33,8 @@ struct SecretFilesCheck {
                 configuration.google.credentialFile, configuration.tls?.key, configuration.policySecretFile,
                 configuration.revocationKeyPath, configuration.callersFile, configuration.admin?.callersFile,
             ]
-        self.folders = [configuration.keys].compactMap(\.self)
-        self.files = keys + named.compactMap(\.self).filter { manager.fileExists(atPath: $0) }
+        self.folders = keys.isEmpty ? [] : [configuration.keys].compactMap(\.self)
+        self.files = (keys + named.compactMap(\.self)).filter(FileMode.isRegular)
         self.rules = [file] + [configuration.policyFile].compactMap(\.self)
     }
 

@@ -23,8 +23,10 @@ struct StoreCheck {
             return .fault("store", "\(self.folder) cannot be written by this user.", next: next)
         }
         guard !FileMode.isWritableByOthers(self.folder) else {
+            let isForEverybody = FileMode.isForEverybody(self.folder)
             return .fault(
-                "store", "\(self.folder) can be written by other users.", next: "Run chmod 700 \(self.folder).")
+                "store", "\(self.folder) can be written by other users.",
+                next: isForEverybody ? "Name a folder of the server's own as data." : "Run chmod 700 \(self.folder).")
         }
         if let postgreSQL { return await Self.database(postgreSQL) }
         let path = TokenServerStore.file(inFolder: self.folder)

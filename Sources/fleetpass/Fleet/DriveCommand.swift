@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import FleetDriver
+import FleetOperation
 import FleetSigning
 import FleetTokenClient
 import FleetTokens
@@ -93,6 +94,10 @@ struct DriveCommand: AsyncParsableCommand {
         do throws(DriverError) {
             return try Route.read(contentsOf: URL(filePath: self.route), ifSeveral: id)
         } catch {
+            if error.code == .unreadableFile, let reason = PathProblem.reading(self.route) {
+                throw DriverError(
+                    code: error.code, message: "\(self.route) cannot be read: \(reason).", cause: error.cause)
+            }
             guard error.code == .unknownVehicle else { throw error }
             throw DriverError(
                 code: error.code,

@@ -22,7 +22,7 @@ struct FleetAddressOptions: ParsableArguments {
         help: ArgumentHelp(
             "The environment variable that holds the secret for the token server, where it asks for one.",
             valueName: "name"))
-    var secretVariable: String = "FLEETPASS_SECRET"
+    var secretVariable: String = SecretVariable.usual.name
 
     /// The provider of the options.
     var effectiveProvider: ProviderID {
@@ -40,7 +40,11 @@ struct FleetAddressOptions: ParsableArguments {
         transport: any HTTPTransport = ClientTransport(maximumBodyBytes: TokenEndpoint.maximumAnswerBytes),
         configuration: TokenCacheConfiguration = .init()
     ) throws -> FleetTokenProvider {
-        let secret = ProcessInfo.processInfo.environment[self.secretVariable]
+        let secret = try SecretVariable(name: self.secretVariable).value
+        guard secret != nil || self.secretVariable == SecretVariable.usual.name else {
+            throw CommandFailure(
+                status: .usage, message: "--secret-variable: there is no environment variable \(self.secretVariable).")
+        }
         do {
             let endpoint = try TokenEndpoint.fleetpass(Self.url(self.tokenServer, option: "--token-server"))
             return try FleetTokenProvider(endpoint: endpoint, transport: transport, configuration: configuration) {

@@ -69,16 +69,11 @@ struct SigningKeyFile {
     }
 
     private func warnWhereOpen() {
-        guard FileMode.isOpen(self.path), self.isRegular else { return }
+        guard FileMode.isOpen(self.path), FileMode.isRegular(self.path) else { return }
         let mode = FileMode.of(self.path)
         Console.say(
             "fleetpass: warning: other users may use the private key in \(self.path) (mode 0\(String(mode, radix: 8))); "
                 + "run chmod 600 \(self.path).")
-    }
-
-    private var isRegular: Bool {
-        let file = self.file.resolvingSymlinksInPath().path(percentEncoded: false)
-        return (try? FileManager.default.attributesOfItem(atPath: file))?[.type] as? FileAttributeType == .typeRegular
     }
 }
 

@@ -18,13 +18,7 @@ struct LocalEngineClient {
     ///   - servers: Which servers tell what is asked for, such as `fleetpass up or demo`.
     /// - Throws: ``CommandFailure`` with `usage`.
     init(_ address: String, of servers: String) throws {
-        guard let url = URL(string: address), url.host() != nil, (try? SecureURL(checking: url)) != nil else {
-            throw CommandFailure(
-                status: .usage,
-                message: "--engine \(address) is neither https nor http on this machine; write it like "
-                    + "http://127.0.0.1:8080.")
-        }
-        self.base = url
+        self.base = try URL(given: address, as: "--engine", like: "http://127.0.0.1:8080")
         self.servers = servers
     }
 

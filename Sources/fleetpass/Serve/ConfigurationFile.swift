@@ -15,12 +15,10 @@ struct ConfigurationFile {
     ///
     /// - Throws: ``CommandFailure`` with `configuration`.
     func text() throws -> String {
-        guard let text = try? String(contentsOf: URL(filePath: self.path), encoding: .utf8) else {
-            throw CommandFailure(
-                status: .configuration,
-                message:
-                    "the configuration \(self.path) cannot be read as UTF-8 text; create it, or name the right file "
-                    + "with --config (\(self.command) --reference prints every setting).")
+        let bytes = try InputFile(path: self.path).bytes(
+            advice: "name a configuration with --config (\(self.command) --reference prints every setting).")
+        guard let text = String(data: bytes, encoding: .utf8) else {
+            throw CommandFailure(status: .configuration, message: "\(self.path) is no UTF-8 text.")
         }
         return text
     }

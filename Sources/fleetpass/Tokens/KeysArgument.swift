@@ -17,11 +17,6 @@ struct KeysArgument {
     /// The keys found there whose certificates, if any, are good at a time, without those that were rotated out long
     /// enough ago; those of no account in particular are tried with tokens that name no key.
     func read(at now: Date = Date()) async throws -> TrustedKeySet {
-        // As a path, it would be the folder that the command is run in.
-        guard !self.location.isEmpty else {
-            throw CommandFailure(
-                status: .usage, message: "--keys is empty; name the file, folder or URL of the trusted keys.")
-        }
         let keys: [RSAPublicKey]
         do {
             if self.location.contains("://") {
@@ -94,7 +89,12 @@ struct KeysArgument {
             throw CommandFailure(status: .configuration, message: error.message)
         }
         return
-            files.filter { ["json", "pem"].contains($0.pathExtension) && states[$0.lastPathComponent] != .retired }
+            files.filter {
+                let name = $0.lastPathComponent
+                // What a token server signs its list of revocations with lies in its data folder, which may hold its keys.
+                return ["json", "pem"].contains($0.pathExtension) && name != RevocationKeyFile.name
+                    && states[name] != .retired
+            }
             .sorted { $0.lastPathComponent < $1.lastPathComponent }
     }
 
@@ -109,10 +109,7 @@ struct KeysArgument {
     }
 
     private func download() async throws -> Data {
-        guard let url = URL(string: self.location), (try? SecureURL(checking: url)) != nil else {
-            throw CommandFailure(
-                status: .usage, message: "\(self.location) is neither https nor http on this machine.")
-        }
+        let url = try URL(given: self.location, as: "--keys", like: "https://tokens.example/.well-known/jwks.json")
         do {
             let request = UpstreamRequest(url: url.absoluteString, maximumBytes: 4 << 20)
             let answer = try await AsyncHTTPClientTransport().send(request)

@@ -74,7 +74,7 @@ import Testing
         (file("name: a\nwhen: any_caller\ngrant: driver\nfor: webhook"), "the policy names none"),
         (
             file("name: a\nwhen: any_caller\ngrant: driver\nfor: webhook", top: "webhook: {url: http://x/}\n"),
-            "p:2:16: the url must be an https URL"
+            "p:2:16: the url must be https, or http on this machine, and hold no user"
         ),
         (
             file("name: a\nwhen: any_caller\ngrant: driver\nfor: assigned", top: "webhook: {timeout: 2s}\n"),

@@ -66,7 +66,7 @@ import Testing
         ("version: 1\naccounts: [{email: a@p.iam.gserviceaccount.com, roles: king}]", "there is no role \"king\""),
         (
             "version: 1\naccounts: [{email: a@p.iam.gserviceaccount.com, roles: server, keys: 'http://k.example/'}]",
-            "keys must be https"
+            "keys must be google, a file"
         ),
         (
             "version: 1\naccounts: [{email: a@p.iam.gserviceaccount.com, roles: server, keys: no.pem}]",

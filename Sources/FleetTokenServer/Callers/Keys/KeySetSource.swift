@@ -21,7 +21,7 @@ enum KeySetSource: Hashable, Sendable, CustomStringConvertible {
     var description: String {
         switch self {
         case .discovery(let issuer): issuer
-        case .address(let url): UpstreamAddress.withoutQuery(url)
+        case .address(let url): UpstreamAddress.shown(url)
         }
     }
 
