@@ -93,31 +93,27 @@ extension Engine {
         var count = 0
         while true {
             let portion = try await self.store.read { [scan] store in
-                var portion: [(id: String, resource: Resource)] = []
-                try store.scan(scan, of: provider) { (id, resource: Resource) in
-                    portion.append((id, resource))
+                var portion: [String] = []
+                try store.scan(scan, of: provider) { (id, _: Resource) in
+                    portion.append(id)
                     return portion.count < 200
                 }
                 return portion
             }
             guard let last = portion.last else { return count }
+            let ids = portion.compactMap { FleetID<Resource.Kind>($0) }
             count += try await self.store.write { store in
-                try store.prefetch(
-                    portion.compactMap { FleetID<Resource.Kind>($0.id) }, of: provider, as: Resource.self)
-                // What was changed since it was read is kept for that; what a removal below changes is not.
-                var unchanged: [FleetID<Resource.Kind>] = []
-                for (text, resource) in portion {
-                    guard let id = FleetID<Resource.Kind>(text),
-                        try store.find(id, of: provider, as: Resource.self) == resource
-                    else { continue }
-                    unchanged.append(id)
+                try store.prefetch(ids, of: provider, as: Resource.self)
+                // What was put since, as it was or not, is kept for that; what a removal below changes is not.
+                let unchanged = try ids.filter {
+                    try store.isUnchanged($0, of: provider, as: Resource.self, since: since)
                 }
                 return try unchanged.count { id in
                     guard let resource = try store.find(id, of: provider, as: Resource.self) else { return false }
                     return try remove(store, id, resource, context)
                 }
             }
-            scan.after = last.id
+            scan.after = last
         }
     }
 

@@ -97,6 +97,12 @@ protocol EngineReader {
 
 /// What can be changed within a transaction.
 protocol EngineTransaction: EngineReader {
+    /// Whether a resource is there and was last put at a time or before, also where it was put as it was.
+    func isUnchanged<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type,
+        since time: Google_Protobuf_Timestamp
+    ) throws -> Bool
+
     /// Creates or replaces a resource; its `name` says where.
     ///
     /// - Parameters:

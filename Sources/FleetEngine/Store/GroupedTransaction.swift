@@ -68,7 +68,7 @@ final class GroupedTransaction: EngineTransaction {
         _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
     ) throws -> Resource? {
         let key = ResourceKey(id, provider, type)
-        if let change = try self.changes[key] ?? self.group.change(of: key) {
+        if let change = try self.change(of: key) {
             return change.put?.resource as? Resource
         }
         guard let resource = try self.group.stored(key, as: type) else {
@@ -89,7 +89,7 @@ final class GroupedTransaction: EngineTransaction {
         _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID, at now: Google_Protobuf_Timestamp?
     ) throws {
         let key = ResourceKey(id, provider, Resource.self)
-        self.changes[key] = .put(resource, updated: try now?.microseconds ?? self.timeOfChange(of: key))
+        self.changes[key] = .put(resource, updated: try now?.microseconds ?? self.change(of: key)?.put?.updated)
     }
 
     func report(_ vehicle: Vehicle, _ id: VehicleID, of provider: ProviderID, at now: Google_Protobuf_Timestamp) {
@@ -97,9 +97,21 @@ final class GroupedTransaction: EngineTransaction {
         self.changes[key] = StoreChange.report(vehicle, updated: now.microseconds).following(self.changes[key])
     }
 
-    /// When the body or its group changed a resource; `nil` where the tables tell.
-    private func timeOfChange(of key: ResourceKey) throws -> Int64? {
-        try (self.changes[key] ?? self.group.change(of: key))?.put?.updated
+    func isUnchanged<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type,
+        since time: Google_Protobuf_Timestamp
+    ) throws -> Bool {
+        let key = ResourceKey(id, provider, type)
+        if let change = try self.change(of: key) {
+            guard let put = change.put else { return false }
+            if let updated = put.updated { return updated <= time.microseconds }
+        }
+        return try self.group.timeOfChange(of: key).map { $0 <= time.microseconds } ?? false
+    }
+
+    /// What the body or its group did with a resource.
+    private func change(of key: ResourceKey) throws -> StoreChange? {
+        try self.changes[key] ?? self.group.change(of: key)
     }
 
     func remove<Resource: StoredResource>(
@@ -138,6 +150,9 @@ protocol ResourceLookup: AnyObject {
 
     /// The resource as it is stored, or `nil`.
     func stored<Resource: StoredResource>(_ key: ResourceKey, as type: Resource.Type) throws -> Resource?
+
+    /// When a resource was last put, as it is stored, in microseconds since 1970; `nil` where it is not there.
+    func timeOfChange(of key: ResourceKey) throws -> Int64?
 
     /// Reads resources that are looked for next.
     func prefetch(_ keys: Set<ResourceKey>) throws

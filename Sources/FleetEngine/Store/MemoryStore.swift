@@ -125,6 +125,14 @@ extension MemoryStore {
 
         func providers() -> [ProviderID] { self.contents.providers() }
 
+        func isUnchanged<Resource: StoredResource>(
+            _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type,
+            since time: Google_Protobuf_Timestamp
+        ) -> Bool {
+            let entry = self.contents.collections[type.collection]?[Key(provider: provider, id: id.value)]
+            return entry.map { !(time < $0.updated) } ?? false
+        }
+
         func put<Resource: StoredResource>(
             _ resource: Resource, _ id: FleetID<Resource.Kind>, of provider: ProviderID,
             at now: Google_Protobuf_Timestamp?

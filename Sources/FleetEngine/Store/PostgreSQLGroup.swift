@@ -90,6 +90,17 @@ final class PostgreSQLGroup: ResourceLookup {
         try self.noting { try self.read(unknown, held: self.isAlone ? .isAwaited : .fails) }
     }
 
+    func timeOfChange(of key: ResourceKey) throws -> Int64? {
+        try self.prefetch([key])
+        var time: Int64?
+        try self.noting {
+            // Nobody else changes it, as its row is locked.
+            let row = try self.session.pipeline([PostgreSQLQuery.timeOfChange(of: key)]).last?.first
+            time = try row?.integer(0)
+        }
+        return time
+    }
+
     func tables(with changes: [ResourceKey: StoreChange]) throws -> (any EngineReader)? {
         guard self.isAlone else { return nil }
         try self.noting {

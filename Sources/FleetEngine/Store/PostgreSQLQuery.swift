@@ -61,6 +61,12 @@ enum PostgreSQLQuery {
             [.text(key.provider), .text(key.id)])
     }
 
+    static func timeOfChange(of key: ResourceKey) -> PostgreSQLStatement {
+        PostgreSQLStatement(
+            "SELECT updated FROM \(key.collection.rawValue) WHERE provider = $1 AND id = $2",
+            [.text(key.provider), .text(key.id)])
+    }
+
     static func count(_ collection: StoreCollection, _ provider: ProviderID) -> PostgreSQLStatement {
         PostgreSQLStatement(
             "SELECT count(*) FROM \(collection.rawValue) WHERE provider = $1", [.text(provider.value)])

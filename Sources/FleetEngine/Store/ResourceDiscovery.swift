@@ -15,6 +15,11 @@ final class ResourceDiscovery: ResourceLookup {
         throw Unknown()
     }
 
+    func timeOfChange(of key: ResourceKey) throws -> Int64? {
+        self.keys.insert(key)
+        throw Unknown()
+    }
+
     func prefetch(_ keys: Set<ResourceKey>) throws { self.keys.formUnion(keys) }
 
     func tables(with changes: [ResourceKey: StoreChange]) -> (any EngineReader)? { nil }

@@ -72,6 +72,11 @@ final class SQLiteGroup: ResourceLookup {
         return try row.withUnsafeData(atIndex: 4) { try Resource(serializedBytes: $0 ?? Data()) }
     }
 
+    func timeOfChange(of key: ResourceKey) throws -> Int64? {
+        let statement = try self.database.cachedStatement(sql: SQLiteQuery.texts(key.collection).timeOfChange)
+        return try Int64.fetchOne(statement, arguments: [key.provider, key.id])
+    }
+
     /// The tables, with changes that are undone if the body that made them fails.
     func tables(with changes: [ResourceKey: StoreChange]) throws -> (any EngineReader)? {
         try self.flush()

@@ -102,6 +102,8 @@ extension SQLiteQuery {
         let find: String
         /// The number, activity, indexed place and message by provider and id.
         let findRow: String
+        /// The time of the last change by provider and id.
+        let timeOfChange: String
         /// The message by number.
         let message: String
         /// The last of some ids that come after one, and how many these are, by provider, id and the most there may be.
@@ -124,6 +126,7 @@ extension SQLiteQuery {
                 SELECT number, active, indexed_latitude, indexed_longitude, message FROM \(table)
                 WHERE provider = ? AND id = ?
                 """
+            self.timeOfChange = "SELECT updated FROM \(table) WHERE provider = ? AND id = ?"
             self.message = "SELECT message FROM \(table) WHERE number = ?"
             self.step = """
                 SELECT max(id), COUNT(*)

@@ -124,6 +124,14 @@ private final class FarTransaction: EngineTransaction {
         self.ask(ids.map { ResourceKey($0, provider, type) })
     }
 
+    func isUnchanged<Resource: StoredResource>(
+        _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type,
+        since time: Google_Protobuf_Timestamp
+    ) throws -> Bool {
+        self.ask([ResourceKey(id, provider, type)])
+        return try self.changes?.isUnchanged(id, of: provider, as: type, since: time) ?? false
+    }
+
     func scan<Resource: StoredResource>(
         _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
     ) throws {

@@ -46,6 +46,23 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `what is put as it was before a sweep comes to it stays`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let interrupted = InterruptedStore(store: store)
+            let fixture = EngineFixture(store: interrupted)
+            let kept = try await fixture.createVehicle("kept")
+            try await fixture.createVehicle("old")
+            fixture.advance(by: Self.week)
+            interrupted.interruption.withLock {
+                $0 = { try await fixture.updateVehicle("kept", ["vehicle_state"]) { $0.vehicleState = .online } }
+            }
+            #expect(try await fixture.engine.sweep(RetentionPolicy()) == 1)
+            #expect(try await fixture.vehicle("kept") == kept)
+            #expect(await code { try await fixture.vehicle("old") } == .notFound)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a trip that goes does not keep its neighbours for longer`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let fixture = EngineFixture(store: StatedStore(store: store))
@@ -247,4 +264,29 @@ private struct StoreWithoutTripLists: EngineStore {
 
         func providers() throws -> [ProviderID] { try self.reader.providers() }
     }
+}
+
+/// Lets something happen before the next write.
+private struct InterruptedStore: EngineStore {
+    let store: any EngineStore
+    let interruption = Locked<(@Sendable () async throws -> Void)?>(nil)
+
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineReader) throws -> Result
+    ) async throws -> Result {
+        try await self.store.read(body)
+    }
+
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineTransaction) throws -> Result
+    ) async throws -> Result {
+        let interruption = self.interruption.withLock { interruption in
+            defer { interruption = nil }
+            return interruption
+        }
+        try await interruption?()
+        return try await self.store.write(body)
+    }
+
+    func status() async throws -> StoreStatus? { nil }
 }
