@@ -160,6 +160,30 @@ def test_delivery_vehicles_show_their_stops_and_tasks_can_be_filtered(service, n
     page.wait("document.querySelectorAll('#list .row').length === 1")
 
 
+def test_a_link_leads_where_it_says(service, new_id, page):
+    token = service.mint("delivery_server")
+    task = new_id("task")
+
+    def make(tracking):
+        body = {"type": "DELIVERY", "state": "OPEN", "taskDuration": "60s", "trackingId": f"{tracking}-{task}"}
+        body["plannedLocation"] = {"point": MOUNTAIN_VIEW}
+        answer = service.rest("POST", f"tasks?taskId={task}", token, json=body)
+        assert answer.status_code == 200, answer.text
+
+    make("first")
+    page.open(service.http)
+    is_live(page)
+    page.press("s")
+    show_only(page, "filter", task)
+    page.wait("document.querySelectorAll('#list .row').length === 1")
+    page.value("document.querySelector('#list .row').click()")
+    link = "document.querySelector('#detail .facts a').getAttribute('href')"
+    assert page.value(link) == f"/share/shipments/first-{task}"
+    assert service.rest("DELETE", f"tasks/{task}", token).status_code == 200
+    make("second")
+    page.wait(f"{link} === '/share/shipments/second-{task}'", seconds=20)
+
+
 def test_what_stays_in_a_list_keeps_the_focus(service, page):
     page.open(service.http)
     found = page.value("""import('/page/dom.js').then(({ el, reconcile }) => {

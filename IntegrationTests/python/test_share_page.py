@@ -11,7 +11,7 @@ import requests
 import browser
 from service import run
 from test_page import (  # noqa: F401 (fixtures)
-    FRAMES, MOUNTAIN_VIEW, driven, make_trip, needs_leaflet, page, picture, set_status, text_of)
+    FRAMES, MOUNTAIN_VIEW, driven, make_trip, needs_leaflet, page, picture, report, set_status, text_of)
 from test_page_map import NOT_ZOOMING, SCALE, zoom_in
 
 pytestmark = pytest.mark.skipif(
@@ -53,6 +53,22 @@ def test_a_shared_map_that_the_reader_zoomed_stays_so(service, server_token, dri
     page.value(FRAMES)
     page.wait(NOT_ZOOMING)
     assert text_of(page, SCALE) == scale
+
+
+@needs_leaflet
+def test_a_shared_map_takes_off_what_is_no_longer_so(service, server_token, driven, new_id, page):
+    vehicle, token = driven
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, vehicle)
+    page.open(f"{service.http}/share/trips/{trip}")
+    page.wait("!!document.querySelector('.vehicle-icon') && document.querySelectorAll('.map-sign').length === 2")
+    report(service, vehicle, MOUNTAIN_VIEW | {"latitude": MOUNTAIN_VIEW["latitude"] + 0.01}, token)
+    has_trail = "(document.querySelector('path.trail')?.getAttribute('d') ?? '').includes('L')"
+    page.wait(has_trail, seconds=20)
+    answer = service.rest("PUT", f"trips/{trip}?updateMask=vehicleId,dropoffPoint", server_token, json={})
+    assert answer.status_code == 200, answer.text
+    page.wait("document.querySelectorAll('.map-sign').length === 1", seconds=20)
+    assert not page.value(f"!!document.querySelector('.vehicle-icon') || {has_trail}")
 
 
 def test_a_trip_that_is_not_the_vehicle_s_next_is_told_so(service, server_token, driven, new_id, page):

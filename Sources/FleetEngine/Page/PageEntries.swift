@@ -45,7 +45,6 @@ struct PageTrip: Encodable, Hashable, Sendable {
     let pickup: PagePlace?
     let dropoff: PagePlace?
     let stops: [PagePlace]
-    let updated: Int64
 
     init(_ trip: Trip, id: String) {
         self.id = id
@@ -55,7 +54,6 @@ struct PageTrip: Encodable, Hashable, Sendable {
         self.pickup = trip.hasPickupPoint ? PagePlace(trip.pickupPoint.point) : nil
         self.dropoff = trip.hasDropoffPoint ? PagePlace(trip.dropoffPoint.point) : nil
         self.stops = trip.intermediateDestinations.map { PagePlace($0.point) }
-        self.updated = trip.lastLocation.serverTime.date.milliseconds
     }
 }
 

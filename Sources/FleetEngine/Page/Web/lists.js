@@ -116,7 +116,7 @@ export class Lists {
     return [...this.live.state[this.kind].values()]
       .filter((it) => (!state || list.state(it) === state)
         && (!wanted || `${it.id} ${list.state(it)} ${list.text(it)} ${list.aside(it, 0)}`.toLowerCase().includes(wanted)))
-      .sort((a, b) => list.rank(a) - list.rank(b) || (b.updated ?? 0) - (a.updated ?? 0) || a.id.localeCompare(b.id, "en", { numeric: true }))
+      .sort((a, b) => list.rank(a) - list.rank(b) || a.id.localeCompare(b.id, "en", { numeric: true }))
       .slice(0, shownRows);
   }
 
@@ -257,6 +257,6 @@ function updateFact(node, [, value]) {
   const [, place] = node.children;
   if (typeof value === "string") return setText(place, value);
   const made = el("dd", {}, value);
-  if (made.textContent !== place.textContent) place.replaceChildren(...made.childNodes);
+  if (made.innerHTML !== place.innerHTML) place.replaceChildren(...made.childNodes);
 }
 

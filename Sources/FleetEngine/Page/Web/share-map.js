@@ -15,6 +15,7 @@ export class ShareMap {
   #way;
   #signs = new Map();
   #points = [];
+  #vehicleID;
 
   constructor(node, settings) {
     this.#map = baseMap(node, settings);
@@ -31,18 +32,26 @@ export class ShareMap {
     const vehicle = view.vehicle && this.#sight.beside(view.vehicle);
     const way = view.way?.map((place) => this.#sight.beside(place));
     const signs = view.signs.map((sign) => ({ ...sign, place: this.#sight.beside(sign.place) }));
+    // Nobody drove from where one vehicle was to where another is.
+    if (!vehicle || view.vehicleID !== this.#vehicleID) this.#points = [];
+    this.#vehicleID = view.vehicleID;
     if (vehicle) {
       this.#vehicle.setLatLng(vehicle).addTo(this.#map);
       if (String(this.#points.at(-1)) !== String(vehicle)) this.#points.push(vehicle);
       this.#points = this.#points.slice(-500);
       const turn = heading ?? bearing(this.#points.slice(-2).map(([latitude, longitude]) => ({ latitude, longitude })));
       this.#vehicle.getElement().querySelector(".turn").setAttribute("transform", `rotate(${turn} 17 17)`);
-      this.#trail.setLatLngs(this.#points);
     } else {
       this.#vehicle.remove();
     }
+    this.#trail.setLatLngs(this.#points);
     const next = signs.at(-1)?.place;
     this.#way.setLatLngs(way?.length > 1 ? way : way && vehicle && next ? [vehicle, next] : []);
+    for (const [name, sign] of this.#signs) {
+      if (signs.some((shown) => shown.name === name)) continue;
+      sign.remove();
+      this.#signs.delete(name);
+    }
     for (const { letter, name, place } of signs) {
       if (!this.#signs.has(name)) {
         const icon = L.divIcon({ html: el("span", {}, letter), className: `map-sign v0 ${name}`, iconSize: [22, 22] });

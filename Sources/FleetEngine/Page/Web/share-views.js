@@ -53,6 +53,7 @@ export function tripView(trip) {
     spoken,
     steps: status === "CANCELED" ? [] : tripSteps.map(([, name], index) => ({ name, state: index < at || status === "COMPLETE" ? "done" : index === at ? "now" : "next" })),
     vehicle: isOver ? undefined : point(trip.lastLocation?.location),
+    vehicleID: trip.vehicleId,
     heading: trip.lastLocation?.heading,
     // The route leads to the other's stop, which is no business of this one's.
     way: isAfterOthers ? undefined : (trip.route ?? []).map(point).filter(Boolean),
@@ -95,15 +96,14 @@ export function shipmentView(info) {
   const vehicle = point(info.vehicleLocation?.location ?? info.vehicleLocation?.rawLocation);
   const isNear = stops !== undefined && stops <= 1;
   const spoken = isOver ? "" : !isOpen ? "What became of it is not known yet"
-    : joined(stops > 1 && `${count(stops - 1, "stop")} before you`, seconds(info.remainingDrivingDuration, "driving"));
+    : joined(stops > 1 && `${count(stops - 1, "stop")} before you`, arrival(info));
   const distance = isOpen ? metres(info.remainingDrivingDistanceMeters) : "";
-  const expected = isOpen && !spoken && !distance ? arrival(info) : "";
   const at = isOver ? 3 : isNear ? 2 : vehicle || stops !== undefined ? 1 : 0;
   return {
     isOver,
     headline: isOpen ? deliverySteps[at] : deliveryOutcomes[outcome] ?? "No longer on its way",
-    sub: joined(spoken, distance) || expected,
-    spoken: spoken || expected,
+    sub: joined(spoken, distance),
+    spoken,
     steps: !isOpen && !deliveryOutcomes[outcome] ? [] : deliverySteps.map((name, index) => ({
       name: index === 3 && outcome === "FAILED" ? "Not delivered" : name, state: index < at || isOver ? "done" : index === at ? "now" : "next",
     })),
@@ -121,11 +121,10 @@ function point(place) {
 
 const joined = (...parts) => parts.filter(Boolean).join(" · ");
 
-function seconds(text, word = "") {
+function seconds(text) {
   const number = Number.parseFloat(text);
   if (!Number.isFinite(number)) return "";
-  const words = number < 60 ? "less than a minute" : `${Math.round(number / 60)} min`;
-  return word ? `${words} ${word}` : words;
+  return number < 60 ? "less than a minute" : `${Math.round(number / 60)} min`;
 }
 
 function metres(number) {
