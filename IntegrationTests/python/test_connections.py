@@ -329,6 +329,26 @@ def test_a_path_of_http2_that_names_a_host_is_nobodys(folder, certificates):
     assert server.stop()[0] == 0
 
 
+@pytest.mark.parametrize("end", [0, 20, -3])
+def test_a_first_head_of_http2_that_does_not_come_whole_ends_its_connection(folder, certificates, end):
+    server = start(folder, "optional", more="limits: {request: 2s, idle: 1m}\n")
+    context = ssl.create_default_context(cafile=folder / "server.pem")
+    context.set_alpn_protocols(["h2"])
+    address = ("127.0.0.1", int(server.http.rsplit(":", 1)[1]))
+    http = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+    http.initiate_connection()
+    http.send_headers(1, [
+        (":method", "GET"), (":scheme", "https"), (":authority", "127.0.0.1"), (":path", "/healthz")], end_stream=True)
+    with socket.create_connection(address, timeout=30) as plain, \
+            context.wrap_socket(plain, server_hostname="127.0.0.1") as client:
+        client.sendall(http.data_to_send()[:end])
+        begun = time.monotonic()
+        while client.recv(65536):
+            pass
+        assert time.monotonic() - begun < 20
+    assert server.stop()[0] == 0
+
+
 def test_idle_http2_connections_do_not_keep_the_server(folder, certificates):
     server = start(folder, "optional")
     # One that asked and reads nothing more, and one that never asked.

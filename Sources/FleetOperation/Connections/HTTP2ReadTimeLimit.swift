@@ -13,7 +13,7 @@ package final class HTTP2ReadTimeLimit: ChannelInboundHandler, RemovableChannelH
     package typealias InboundOut = ByteBuffer
 
     private let frameLimit: TimeAmount
-    private let silenceLimit: TimeAmount
+    private let silenceLimit: TimeAmount?
     private var frames = HTTP2Frames(isClients: true)
     private let deadline = MovingDeadline()
 
@@ -22,10 +22,10 @@ package final class HTTP2ReadTimeLimit: ChannelInboundHandler, RemovableChannelH
     /// - Parameters:
     ///   - frame: How long it may take from the connection's begin to the first frame's end, and for each later frame from
     ///     its first byte to its last.
-    ///   - silence: How long nothing may come between two frames.
-    package init(frame: Duration, silence: Duration) {
+    ///   - silence: How long nothing may come between two frames; `nil` leaves that to others.
+    package init(frame: Duration, silence: Duration?) {
         self.frameLimit = TimeAmount(frame)
-        self.silenceLimit = TimeAmount(silence)
+        self.silenceLimit = silence.map { TimeAmount($0) }
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {
@@ -46,9 +46,10 @@ package final class HTTP2ReadTimeLimit: ChannelInboundHandler, RemovableChannelH
         let wasBetween = self.frames.isBetween
         let hasEnd = self.unwrapInboundIn(data).withUnsafeReadableBytes { self.frames.read($0) }
         if self.frames.isBetween {
-            self.deadline.time = context.eventLoop.now + self.silenceLimit
+            self.deadline.time = self.silenceLimit.map { context.eventLoop.now + $0 }
         } else if wasBetween || hasEnd {
             self.deadline.time = context.eventLoop.now + self.frameLimit
+            self.deadline.watch(context)
         }
         context.fireChannelRead(data)
     }

@@ -11,11 +11,19 @@ package final class HandshakeTimeLimit: ChannelInboundHandler, RemovableChannelH
     package typealias InboundOut = Any
 
     private let limit: TimeAmount
+    private let successor: @Sendable (_ protocol: String?) -> (any ChannelHandler)?
     private var deadline: Scheduled<Void>?
 
     /// Sets the limit.
-    package init(_ limit: Duration) {
+    ///
+    /// - Parameters:
+    ///   - limit: How long a handshake may take.
+    ///   - successor: What stands in this one's place once the client has chosen a protocol, if anything.
+    package init(
+        _ limit: Duration, successor: @escaping @Sendable (_ protocol: String?) -> (any ChannelHandler)? = { _ in nil }
+    ) {
         self.limit = TimeAmount(limit)
+        self.successor = successor
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {
@@ -29,8 +37,11 @@ package final class HandshakeTimeLimit: ChannelInboundHandler, RemovableChannelH
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         context.fireUserInboundEventTriggered(event)
-        guard case .handshakeCompleted? = event as? TLSUserEvent else { return }
+        guard case .handshakeCompleted(let chosen)? = event as? TLSUserEvent else { return }
         self.deadline.cancelOnce()
+        if let successor = self.successor(chosen) {
+            try? context.pipeline.syncOperations.addHandler(successor, position: .after(self))
+        }
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
     }
 }

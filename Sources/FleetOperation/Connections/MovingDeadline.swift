@@ -13,7 +13,7 @@ package final class MovingDeadline {
     package var time: NIODeadline?
 
     private let passed: (ChannelHandlerContext) -> Void
-    private var alarm: Scheduled<Void>?
+    private var alarm: (task: Scheduled<Void>, time: NIODeadline)?
 
     /// Makes a deadline that nobody waits for yet.
     ///
@@ -22,18 +22,24 @@ package final class MovingDeadline {
         self.passed = passed
     }
 
-    /// Sees to it that the deadline is heard of, wherever it moves until then, unless it is taken back.
+    /// Sees to it that the deadline is heard of, however late it moves until then, unless it is taken back; whoever moves it
+    /// to an earlier time says so again.
     package func watch(_ context: ChannelHandlerContext) {
-        guard self.alarm == nil, let time else { return }
+        guard let time, self.alarm.map({ time < $0.time }) ?? true else { return }
+        self.alarm?.task.cancel()
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        self.alarm = context.eventLoop.scheduleTask(deadline: time) {
+        let task = context.eventLoop.scheduleTask(deadline: time) {
             let (deadline, context) = bound.value
             deadline.alarm = nil
             guard let time = deadline.time else { return }
             if context.eventLoop.now < time { deadline.watch(context) } else { deadline.passed(context) }
         }
+        self.alarm = (task, time)
     }
 
     /// Lets go of the channel.
-    package func cancel() { self.alarm.cancelOnce() }
+    package func cancel() {
+        self.alarm?.task.cancel()
+        self.alarm = nil
+    }
 }

@@ -49,7 +49,11 @@ struct TLSServerChannel: ServerChildChannel {
             let patience = limits.idle + min(limits.request, .seconds(20))
             try pipeline.addHandler(
                 HTTP2Drain(limit: TimeAmount(limits.drain), idleLimit: TimeAmount(patience)), position: .after(tls))
-            try pipeline.addHandler(HandshakeTimeLimit(limits.request), position: .after(tls))
+            let handshake = HandshakeTimeLimit(limits.request) { chosen in
+                // Only whole heads begin a stream, with limits of its own.
+                chosen == "h2" ? HTTP2ReadTimeLimit(frame: limits.request, silence: nil) : nil
+            }
+            try pipeline.addHandler(handshake, position: .after(tls))
             return value
         }
     }
