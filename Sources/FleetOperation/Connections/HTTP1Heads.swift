@@ -16,6 +16,8 @@ import NIOHTTP1
 /// (RFC 9112 §3.2): what stands behind decides by the host who may ask. A target in absolute form names it in place of
 /// `Host` (RFC 9112 §3.2.2).
 ///
+/// So does one with a transfer coding other than chunked, which nobody behind this takes off (RFC 9112 §6.1).
+///
 /// A connection ends with the answer to a request behind which nothing can be read: one that asks for another protocol,
 /// which the decoder takes for granted, and one of HTTP/1.0 in chunks, which that does not know (RFC 9112 §6.1). What the
 /// client sends behind it is not taken in.
@@ -90,7 +92,7 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
         self.readsNoMore = self.isLastAnswer
         guard !self.readsNoMore else { return }
         let isOld = (head.version.major, head.version.minor) < (1, 1)
-        guard self.settleHost(of: &head, isOld: isOld) else {
+        guard Self.isDecoded(head), self.settleHost(of: &head, isOld: isOld) else {
             // As behind what the decoder cannot read.
             self.readsNoMore = true
             return context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
@@ -135,6 +137,12 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
     /// Whether nothing can be read behind the request, or the server ends and no other request waits for an answer.
     private func isLast(_ head: HTTPResponseHead) -> Bool {
         head.status.code >= 200 && (self.asked.first?.isLast == true || self.isEnding && self.asked.count == 1)
+    }
+
+    /// Whether the decoder takes off every coding of the body, as it does with chunks alone.
+    private static func isDecoded(_ head: HTTPRequestHead) -> Bool {
+        let codings = head.headers[canonicalForm: "Transfer-Encoding"].map { $0.lowercased() }
+        return codings.isEmpty || codings == ["chunked"]
     }
 
     /// Lets `Host` name the host that the request is meant for; says whether there is one that can be.

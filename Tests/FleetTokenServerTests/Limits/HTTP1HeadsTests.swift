@@ -96,6 +96,21 @@ import Testing
         #expect(try self.arrived() == nil)
     }
 
+    @Test(arguments: [
+        ["gzip, chunked"], ["nonsense, chunked"], ["gzip", "chunked"], ["chunked, chunked"], ["chunked"], ["Chunked"],
+    ])
+    func `a body in another coding than chunks is refused`(codings: [String]) throws {
+        let fields = ["Host: x"] + codings.map { "Transfer-Encoding: \($0)" }
+        let lines = (["POST / HTTP/1.1"] + fields).map { "\($0)\r\n" }.joined() + "\r\n1\r\na\r\n0\r\n\r\n"
+        guard codings.map({ $0.lowercased() }) != ["chunked"] else {
+            try self.channel.writeInbound(ByteBuffer(string: lines))
+            #expect(try self.arrived() != nil)
+            return
+        }
+        #expect(throws: HTTPParserError.self) { try self.channel.writeInbound(ByteBuffer(string: lines)) }
+        #expect(try self.arrived() == nil)
+    }
+
     @Test(arguments: ["http://ok:xx/healthz", "http://[::1/healthz", "http:///healthz", "http://a@/", "http://a b/"])
     func `a target whose host is none is refused, whatever the field names`(target: String) {
         #expect(throws: HTTPParserError.self) { try self.send("GET \(target) HTTP/1.1", "Host: ok") }
