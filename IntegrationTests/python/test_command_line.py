@@ -629,7 +629,7 @@ def test_an_argument_is_text_and_not_empty(tmp_path, key):
         ("keys", "rotate", "--data", tmp_path, "--role", "server", "--with"), ("export", "recording", "--about"),
         ("serve", "tokens", "--config"), ("up", "--callers"), ("up", "--host"),
     ):
-        assert f"{command[-1]} is empty; give its value" in check_failure(run(*command, ""), USAGE)
+        assert f"{command[-1]} is empty; give it a value" in check_failure(run(*command, ""), USAGE)
     assert "An argument is empty" in check_failure(run("chaos", "set", ""), USAGE)
 
 

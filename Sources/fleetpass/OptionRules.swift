@@ -38,7 +38,7 @@ enum OptionRules {
         for argument in arguments {
             // A request may have an empty mask.
             guard !argument.isEmpty || option == "--update-mask" else {
-                throw ValidationError("\(option ?? "An argument") is empty; give its value, or leave it out.")
+                throw ValidationError("\(option ?? "An argument") is empty; give it a value.")
             }
             option = argument.hasPrefix("--") ? argument : nil
         }

@@ -225,21 +225,15 @@ import Testing
 }
 
 /// A store whose trips cannot be looked through.
-private struct StoreWithoutTripLists: EngineStore {
+private struct StoreWithoutTripLists: StoreAround {
     struct Broken: Error {}
 
-    let store: MemoryStore
+    let store: any EngineStore
 
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineReader) throws -> Result
     ) async throws -> Result {
         try await self.store.read { try body(Reader(reader: $0)) }
-    }
-
-    func write<Result: Sendable>(
-        _ body: @escaping @Sendable (any EngineTransaction) throws -> Result
-    ) async throws -> Result {
-        try await self.store.write(body)
     }
 
     private struct Reader: EngineReader {
@@ -267,15 +261,9 @@ private struct StoreWithoutTripLists: EngineStore {
 }
 
 /// Lets something happen before the next write.
-private struct InterruptedStore: EngineStore {
+private struct InterruptedStore: StoreAround {
     let store: any EngineStore
     let interruption = Locked<(@Sendable () async throws -> Void)?>(nil)
-
-    func read<Result: Sendable>(
-        _ body: @escaping @Sendable (any EngineReader) throws -> Result
-    ) async throws -> Result {
-        try await self.store.read(body)
-    }
 
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineTransaction) throws -> Result

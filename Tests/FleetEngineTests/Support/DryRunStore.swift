@@ -7,17 +7,11 @@ import FleetTokens
 @testable import FleetEngine
 
 /// Runs writes for their result alone and takes back what they put, so that one world serves many calls.
-struct DryRunStore: EngineStore {
+struct DryRunStore: StoreAround {
     let store: any EngineStore
 
     private struct TakenBack<Result: Sendable>: Error {
         let result: Result
-    }
-
-    func read<Result: Sendable>(
-        _ body: @escaping @Sendable (any EngineReader) throws -> Result
-    ) async throws -> Result {
-        try await self.store.read(body)
     }
 
     func write<Result: Sendable>(

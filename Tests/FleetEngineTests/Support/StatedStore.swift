@@ -5,25 +5,13 @@
 @testable import FleetEngine
 
 /// A store that says of itself what a test wants: unless told otherwise, that it has no clock but the engine's.
-struct StatedStore: EngineStore {
+struct StatedStore: StoreAround {
     let store: any EngineStore
     let stated: @Sendable () async throws -> StoreStatus?
 
     init(store: any EngineStore, _ stated: @escaping @Sendable () async throws -> StoreStatus? = { nil }) {
         self.store = store
         self.stated = stated
-    }
-
-    func read<Result: Sendable>(
-        _ body: @escaping @Sendable (any EngineReader) throws -> Result
-    ) async throws -> Result {
-        try await self.store.read(body)
-    }
-
-    func write<Result: Sendable>(
-        _ body: @escaping @Sendable (any EngineTransaction) throws -> Result
-    ) async throws -> Result {
-        try await self.store.write(body)
     }
 
     func probe() async throws { try await self.store.probe() }
