@@ -27,14 +27,14 @@ package final class PostgreSQLPool: Sendable {
     ///   - address: Where the database is.
     ///   - connections: How many connections to make at most.
     ///   - limits: How long is waited for what.
-    ///   - schema: The tables, brought up to date on each new connection.
+    ///   - tables: The tables, which each new connection looks at; pools of one store share them.
     ///   - logger: Hears when the server is lost and found again.
     package init(
         _ address: PostgreSQLAddress, connections: Int, limits: PostgreSQLLimits = PostgreSQLLimits(),
-        schema: PostgreSQLSchema? = nil, logger: Logger
+        tables: PostgreSQLTables? = nil, logger: Logger
     ) {
         self.address = address
-        self.shared = Shared(address: address, limits: limits, schema: schema, logger: logger)
+        self.shared = Shared(address: address, limits: limits, tables: tables, logger: logger)
         let count = max(1, connections)
         self.shared.state.withLock { $0.threads = count }
         for number in 1...count {
@@ -130,17 +130,17 @@ extension PostgreSQLPool {
 
         let address: PostgreSQLAddress
         let limits: PostgreSQLLimits
-        let schema: PostgreSQLSchema?
+        let tables: PostgreSQLTables?
         let logger: Logger
         let state = Locked(State())
         private let arrivals = DispatchSemaphore(value: 0)
         /// Ends the rest of threads that have no session.
         private let closing = DispatchSemaphore(value: 0)
 
-        init(address: PostgreSQLAddress, limits: PostgreSQLLimits, schema: PostgreSQLSchema?, logger: Logger) {
+        init(address: PostgreSQLAddress, limits: PostgreSQLLimits, tables: PostgreSQLTables?, logger: Logger) {
             self.address = address
             self.limits = limits
-            self.schema = schema
+            self.tables = tables
             self.logger = logger
         }
 
@@ -236,7 +236,7 @@ extension PostgreSQLPool {
             let start = ContinuousClock.now
             do throws(PostgreSQLError) {
                 let session = try PostgreSQLSession(self.address, self.limits, listener: self)
-                try self.schema?.migrate(session)
+                try self.tables?.prepare(session, logger: self.logger)
                 let silences = self.state.withLock { state in
                     state.delay.succeeded()
                     return state.watch.silences

@@ -10,7 +10,8 @@ package struct PostgreSQLSchema: Sendable {
     /// The statements of one step.
     package typealias Step = [String]
 
-    private let part: String
+    /// The part's name.
+    let part: String
     private let steps: [Step]
 
     /// Describes the tables.
@@ -26,15 +27,16 @@ package struct PostgreSQLSchema: Sendable {
     /// Brings the tables up to date.
     ///
     /// - Parameter session: A session outside a transaction.
+    /// - Returns: Whether there was something to do.
     /// - Throws: ``PostgreSQLError``.
-    package func migrate(_ session: PostgreSQLSession) throws(PostgreSQLError) {
+    func migrate(_ session: PostgreSQLSession) throws(PostgreSQLError) -> Bool {
         do {
             try session.query(.once("SELECT set_config('search_path', 'fleetpass', false)"))
             // Tables that are there may be a copy, in a database made otherwise than theirs was.
             try session.checkEncoding()
             // Most connections find everything done, and need no lock for it.
-            if try self.version(session) == self.steps.count { return }
-            try session.transaction {
+            if try self.version(session) == self.steps.count { return false }
+            return try session.transaction {
                 // A name for the lock, the bytes of "fleetpas".
                 try session.query(.once("SELECT pg_advisory_xact_lock(7380385375773024627)"))
                 if try session.query(.once("SELECT to_regnamespace('fleetpass') IS NULL")).first?.bool(0) == true {
@@ -43,7 +45,7 @@ package struct PostgreSQLSchema: Sendable {
                 try session.query(
                     .once("CREATE TABLE IF NOT EXISTS version (part text PRIMARY KEY, version bigint NOT NULL)"))
                 let version = try self.version(session)
-                guard version < self.steps.count else { return }
+                guard version < self.steps.count else { return false }
                 for step in self.steps[version...] {
                     try session.pipeline(step.map { .once($0) })
                 }
@@ -53,6 +55,7 @@ package struct PostgreSQLSchema: Sendable {
                         INSERT INTO version VALUES ($1, $2)
                         ON CONFLICT (part) DO UPDATE SET version = excluded.version
                         """, [.text(self.part), .integer(Int64(self.steps.count))]))
+                return true
             }
         } catch let error as PostgreSQLError where error.sqlState == "42501" {
             throw PostgreSQLError(

@@ -17,7 +17,7 @@ struct PostgreSQLPoolTests {
     ) async throws -> PostgreSQLPool {
         PostgreSQLPool(
             try PostgreSQLAddress(try await PostgreSQLServer.shared().makeDatabase()), connections: connections,
-            limits: limits, schema: schema, logger: .silent)
+            limits: limits, tables: schema.map { PostgreSQLTables($0) }, logger: .silent)
     }
 
     private func error(_ body: () async throws -> some Any) async throws -> PostgreSQLError {
@@ -49,7 +49,7 @@ struct PostgreSQLPoolTests {
     ) async throws {
         let address = try await PostgreSQLServer.shared().makeDatabase()
         func pool() throws -> PostgreSQLPool {
-            PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, schema: nil, logger: .silent)
+            PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, logger: .silent)
         }
         let before = try pool()
         try await before.run { session in
@@ -327,7 +327,8 @@ struct PostgreSQLPoolTests {
         try await withThrowingDiscardingTaskGroup { group in
             for _ in 0..<8 {
                 group.addTask {
-                    let node = PostgreSQLPool(first.address, connections: 1, schema: schema, logger: .silent)
+                    let node = PostgreSQLPool(
+                        first.address, connections: 1, tables: PostgreSQLTables(schema), logger: .silent)
                     let count = try await node.run { try $0.query("SELECT count(*) FROM thing").first?.integer(0) }
                     #expect(count == 1)
                     await node.close()
@@ -341,21 +342,79 @@ struct PostgreSQLPoolTests {
         let old = try await self.pool(schema: PostgreSQLSchema(part: "things", steps: Self.first))
         try await old.run { _ = try $0.query("SELECT 1") }
         let new = PostgreSQLPool(
-            old.address, connections: 1, schema: PostgreSQLSchema(part: "things", steps: Self.second), logger: .silent)
+            old.address, connections: 1,
+            tables: PostgreSQLTables(PostgreSQLSchema(part: "things", steps: Self.second)), logger: .silent)
         try await new.run { _ = try $0.query("SELECT name FROM thing") }
         let late = PostgreSQLPool(
-            old.address, connections: 1, schema: PostgreSQLSchema(part: "things", steps: Self.first), logger: .silent)
+            old.address, connections: 1,
+            tables: PostgreSQLTables(PostgreSQLSchema(part: "things", steps: Self.first)), logger: .silent)
         let error = try await self.error { try await late.run { try $0.query("SELECT 1").count } }
         #expect(error.code == .wrongSchema)
         #expect(error.message.contains("version 2"))
         for pool in [old, new, late] { await pool.close() }
     }
 
+    @Test func `tables that are gone are not made anew by a pool that had seen them, and are found when they are back`()
+        async throws
+    {
+        let schema = PostgreSQLSchema(part: "things", steps: Self.first)
+        let tables = PostgreSQLTables(schema)
+        let database = try await PostgreSQLServer.shared().makeDatabase()
+        let address = try PostgreSQLAddress(database)
+        let pools = (0..<2).map { _ in
+            PostgreSQLPool(address, connections: 1, tables: tables, logger: .silent)
+        }
+        try await pools[0].run { _ = try $0.query("SELECT id FROM thing") }
+        try await PostgreSQLServer.empty(database)
+        // The second had no connection of its own yet.
+        for pool in pools {
+            let error = try await self.error { try await pool.run { try $0.query("SELECT id FROM thing").count } }
+            #expect(error.code == .wrongSchema)
+            #expect(error.message.contains("were there and are gone"), "\(error)")
+        }
+        #expect(try await PostgreSQLServer.isEmpty(database))
+
+        let restarted = PostgreSQLPool(
+            address, connections: 1, tables: PostgreSQLTables(schema), logger: .silent)
+        try await restarted.run { _ = try $0.query("SELECT id FROM thing") }
+        var count: Int?
+        for _ in 0..<200 where count == nil {
+            count = try? await pools[0].run { try $0.query("SELECT id FROM thing").count }
+        }
+        #expect(count == 1)
+        for pool in pools + [restarted] { await pool.close() }
+    }
+
+    @Test func `tables that another program makes are only looked at`() async throws {
+        let database = try await PostgreSQLServer.shared().makeDatabase()
+        let address = try PostgreSQLAddress(database)
+        func follow(_ steps: [PostgreSQLSchema.Step]) async throws {
+            let pool = PostgreSQLPool(
+                address, connections: 1,
+                tables: PostgreSQLTables(PostgreSQLSchema(part: "things", steps: steps), madeBy: .another),
+                logger: .silent)
+            defer { pool.finish() }
+            try await pool.run { _ = try $0.query("SELECT id FROM thing") }
+        }
+        let missing = try await self.error { try await follow(Self.first) }
+        #expect(missing.code == .wrongSchema)
+        #expect(try await PostgreSQLServer.isEmpty(database))
+
+        let maker = PostgreSQLPool(
+            address, connections: 1, tables: PostgreSQLTables(PostgreSQLSchema(part: "things", steps: Self.first)),
+            logger: .silent)
+        try await maker.run { _ = try $0.query("SELECT 1") }
+        try await follow(Self.first)
+        let older = try await self.error { try await follow(Self.second) }
+        #expect(older.message.contains("older version"), "\(older)")
+        await maker.close()
+    }
+
     @Test func `a version that there is not is refused`() async throws {
         let schema = PostgreSQLSchema(part: "things", steps: Self.first)
         let pool = try await self.pool(schema: schema)
         try await pool.run { _ = try $0.query("UPDATE version SET version = -1") }
-        let next = PostgreSQLPool(pool.address, connections: 1, schema: schema, logger: .silent)
+        let next = PostgreSQLPool(pool.address, connections: 1, tables: PostgreSQLTables(schema), logger: .silent)
         let error = try await self.error { try await next.run { try $0.query("SELECT 1").count } }
         #expect(error.code == .wrongSchema)
         #expect(error.message.contains("version -1"))
@@ -407,7 +466,7 @@ struct PostgreSQLPoolTests {
         let address = try PostgreSQLAddress(text.replacing("//fleetpass@", with: "//\(user)@"))
         for (statement, advice) in [("SELECT 1", "CREATE SCHEMA"), ("CREATE SCHEMA fleetpass", "grant it USAGE")] {
             try await owner.run { _ = try $0.query(.once(statement)) }
-            let pool = PostgreSQLPool(address, connections: 1, schema: schema, logger: .silent)
+            let pool = PostgreSQLPool(address, connections: 1, tables: PostgreSQLTables(schema), logger: .silent)
             let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
             #expect(error.code == .wrongSchema)
             #expect(error.message.contains(advice), "\(error)")
@@ -433,7 +492,7 @@ struct PostgreSQLPoolTests {
             "ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
         let pool = PostgreSQLPool(
             try PostgreSQLAddress(address), connections: 1,
-            schema: PostgreSQLSchema(part: "things", steps: Self.first), logger: .silent)
+            tables: PostgreSQLTables(PostgreSQLSchema(part: "things", steps: Self.first)), logger: .silent)
         let error = try await self.error { try await pool.run { try $0.query("SELECT 1").count } }
         #expect(error.code == .wrongSchema)
         #expect(error.message.contains("LATIN1"))
@@ -452,7 +511,7 @@ struct PostgreSQLPoolTests {
                 "INSERT INTO fleetpass.version VALUES ('things', 1)",
             ] { try session.query(.once(sql)) }
         }
-        let using = PostgreSQLPool(address, connections: 1, schema: schema, logger: .silent)
+        let using = PostgreSQLPool(address, connections: 1, tables: PostgreSQLTables(schema), logger: .silent)
         let errors = [
             try await self.error { try await using.run { try $0.query("SELECT 1").count } },
             try await self.error { try await bare.run { try schema.state($0) } },

@@ -62,6 +62,38 @@ public final class PostgreSQLServer: Sendable {
         return self.address.replacing("@/fleetpass?", with: "@/\(name)?")
     }
 
+    /// Takes all tables out of a database, and ends the connections to it.
+    ///
+    /// - Parameter address: The database's address.
+    /// - Throws: An error of PostgreSQL.
+    public static func empty(_ address: String) async throws {
+        let pool = PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, logger: .silent)
+        try await pool.run { session in
+            try session.query(.once("DROP SCHEMA fleetpass CASCADE"))
+            try session.query(
+                .once(
+                    """
+                    SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+                    WHERE datname = current_database() AND pid <> pg_backend_pid()
+                    """))
+        }
+        await pool.close()
+    }
+
+    /// Looks whether a database has no tables.
+    ///
+    /// - Parameter address: The database's address.
+    /// - Returns: Whether it has none.
+    /// - Throws: An error of PostgreSQL.
+    public static func isEmpty(_ address: String) async throws -> Bool {
+        let pool = PostgreSQLPool(try PostgreSQLAddress(address), connections: 1, logger: .silent)
+        let answer = try await pool.run { session in
+            try session.query(.once("SELECT to_regnamespace('fleetpass') IS NULL")).first?.bool(0)
+        }
+        await pool.close()
+        return answer == true
+    }
+
     private static func script(_ arguments: [String]) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

@@ -23,7 +23,7 @@ struct PostgreSQLCommitter {
     }
 
     let session: PostgreSQLSession
-    /// Set where writes are not kept.
+    /// Set where writes are not kept; that others were kept since says nothing of other tables.
     let isDoubted: Locked<Bool>
     /// Hears what was not kept.
     let failures: RecurringLog
@@ -66,13 +66,14 @@ struct PostgreSQLCommitter {
                     }
                 }
                 try group.commit()
-                if group.hasChanges { self.isDoubted.withLock { $0 = false } }
                 for outcome in outcomes { outcome.reply() }
                 return Left(held: held, alone: alone)
             } catch {
                 self.session.rollBack()
                 failure = error
                 guard (error as? PostgreSQLError)?.code == .conflict, ContinuousClock.now < deadline else { break }
+                // Who must be alone while others are not through is in their way, and leaves them a while.
+                if isAlone, !hasBegun { return Left(held: held + writes) }
                 // A row that was waited for in vain is another's for longer, and keeps only those who need it.
                 leavesHeld = !hasBegun
             }

@@ -23,7 +23,8 @@ final class PostgreSQLGroup: ResourceLookup {
     /// The rows that others hold, of those to be locked at first.
     private(set) var held: Set<ResourceKey> = []
 
-    /// How long a row is waited for that another transaction holds: long enough for a group of another node.
+    /// How long a row is waited for that another transaction holds, and how long the lock that no other group may hold:
+    /// long enough for a group of another node.
     static let patience = Duration.milliseconds(100)
 
     /// Begins the transaction, and locks and reads rows.
@@ -39,13 +40,13 @@ final class PostgreSQLGroup: ResourceLookup {
     ) throws(PostgreSQLError) {
         self.session = session
         self.isAlone = isAlone
-        let lock = "SELECT pg_advisory_xact_lock\(isAlone ? "" : "_shared")($1)"
+        let lock = PostgreSQLStatement(
+            "SELECT pg_advisory_xact_lock\(isAlone ? "" : "_shared")($1)",
+            [.integer(PostgreSQLEngineSchema.writersLock)])
+        let wait = PostgreSQLQuery.wait(atMost: Self.patience)
+        // Behind who waits to be alone, all others wait; so that is not for long, even where one of them stands still.
         try self.read(
-            keys,
-            after: [
-                .once("BEGIN"), PostgreSQLStatement(lock, [.integer(PostgreSQLEngineSchema.writersLock)]),
-                PostgreSQLQuery.wait(atMost: Self.patience),
-            ],
+            keys, after: [.once("BEGIN")] + (isAlone ? [wait, lock] : [lock, wait]),
             held: leavesHeld ? .isLeftOut : .isAwaited)
     }
 
@@ -65,9 +66,6 @@ final class PostgreSQLGroup: ResourceLookup {
         if outcome.isKept { self.changes.merge(transaction.changes) { $1 } } else { self.isUndone = self.hasSent }
         return outcome
     }
-
-    /// Whether there is anything to be made durable.
-    var hasChanges: Bool { !self.changes.isEmpty }
 
     /// Makes the changes durable.
     func commit() throws {

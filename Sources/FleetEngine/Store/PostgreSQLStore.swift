@@ -50,12 +50,13 @@ public final class PostgreSQLStore: EngineStore {
         } catch {
             throw EngineError(code: .failedPrecondition, reason: "STORE_ADDRESS_INVALID", message: error.message)
         }
+        let tables = PostgreSQLTables(PostgreSQLEngineSchema.schema)
         self.readers = PostgreSQLPool(
-            parsed, connections: readers, limits: limits, schema: PostgreSQLEngineSchema.schema, logger: logger)
+            parsed, connections: readers, limits: limits, tables: tables, logger: logger)
         self.writer = PostgreSQLPool(
-            parsed, connections: 1, limits: limits, schema: PostgreSQLEngineSchema.schema, logger: logger)
+            parsed, connections: 1, limits: limits, tables: tables, logger: logger)
         self.heldWriter = PostgreSQLPool(
-            parsed, connections: 1, limits: limits, schema: PostgreSQLEngineSchema.schema, logger: logger)
+            parsed, connections: 1, limits: limits, tables: tables, logger: logger)
         self.queue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
         self.heldQueue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
         self.patience = patience

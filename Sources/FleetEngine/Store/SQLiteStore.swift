@@ -178,7 +178,6 @@ public final class SQLiteStore: EngineStore {
 
     private func commit(_ group: [QueuedWrite]) {
         var outcomes: [QueuedWrite.Outcome] = []
-        var hasPut = false
         do {
             try self.pool.writeWithoutTransaction { database in
                 try self.database.checkPlace(of: database)
@@ -188,12 +187,10 @@ public final class SQLiteStore: EngineStore {
                     for write in group { outcomes.append(try transaction.run(write)) }
                     try transaction.flush()
                     self.recent.begin(transaction.sent)
-                    hasPut = transaction.sent.values.contains { $0 != nil }
                     return .commit
                 }
             }
             self.recent.end(isDurable: true)
-            if hasPut { self.isDoubted.withLock { $0 = false } }
         } catch {
             self.recent.end(isDurable: false)
             self.rows.forget()

@@ -16,11 +16,13 @@ struct PostgreSQLTokenDatabase: TokenServerDatabase {
     var place: String { self.pool.address.description }
 
     init(
-        _ address: PostgreSQLAddress, connections: Int, limits: PostgreSQLLimits = PostgreSQLLimits(), logger: Logger
+        _ address: PostgreSQLAddress, connections: Int, limits: PostgreSQLLimits = PostgreSQLLimits(),
+        tablesMadeBy maker: PostgreSQLTables.Maker = .firstConnection, logger: Logger
     ) {
         self.limits = limits
         self.pool = PostgreSQLPool(
-            address, connections: connections, limits: limits, schema: TokenServerSchema.postgreSQL, logger: logger)
+            address, connections: connections, limits: limits,
+            tables: PostgreSQLTables(TokenServerSchema.postgreSQL, madeBy: maker), logger: logger)
     }
 
     func read<Result: Sendable>(

@@ -62,7 +62,7 @@ extension TokenServerStore {
             case .current:
                 if triesChanges {
                     let database = PostgreSQLTokenDatabase(
-                        try PostgreSQLAddress(address), connections: 1, logger: logger)
+                        try PostgreSQLAddress(address), connections: 1, tablesMadeBy: .another, logger: logger)
                     defer { database.close() }
                     try await database.probe(commits: false)
                 }

@@ -82,22 +82,24 @@ public struct TokenServerStore: Sendable {
     ///   - logger: Hears when the server is lost and found again.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` for a malformed address.
     public init(postgreSQL address: String, logger: Logger) throws(TokenServerError) {
-        try self.init(postgreSQL: address, connections: 4, logger: logger)
+        try self.init(postgreSQL: address, connections: 4, makesTables: true, logger: logger)
     }
 
-    /// Prepares the use of a PostgreSQL database by a few connections.
+    /// Prepares following a PostgreSQL database by one connection, for who has one question at a time; its tables are left
+    /// as they are.
     ///
     /// - Parameters:
     ///   - address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
-    ///   - connections: How many connections to make at most.
     ///   - logger: Hears when the server is lost and found again.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` for a malformed address.
-    package init(postgreSQL address: String, connections: Int, logger: Logger) throws(TokenServerError) {
-        try self.init(postgreSQL: address, connections: connections, limits: PostgreSQLLimits(), logger: logger)
+    package init(followingPostgreSQL address: String, logger: Logger) throws(TokenServerError) {
+        try self.init(postgreSQL: address, connections: 1, makesTables: false, logger: logger)
     }
 
     /// Prepares reading a PostgreSQL database for a person, who waits longer than a caller does: ten minutes for a look
     /// through all records.
+    ///
+    /// Its tables are left as they are.
     ///
     /// - Parameters:
     ///   - address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
@@ -105,15 +107,18 @@ public struct TokenServerStore: Sendable {
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` for a malformed address.
     package init(readingPostgreSQL address: String, logger: Logger) throws(TokenServerError) {
         try self.init(
-            postgreSQL: address, connections: 4, limits: PostgreSQLLimits(statement: .seconds(600)), logger: logger)
+            postgreSQL: address, connections: 4, limits: PostgreSQLLimits(statement: .seconds(600)), makesTables: false,
+            logger: logger)
     }
 
     private init(
-        postgreSQL address: String, connections: Int, limits: PostgreSQLLimits, logger: Logger
+        postgreSQL address: String, connections: Int, limits: PostgreSQLLimits = PostgreSQLLimits(), makesTables: Bool,
+        logger: Logger
     ) throws(TokenServerError) {
         do throws(PostgreSQLError) {
             self.database = PostgreSQLTokenDatabase(
-                try PostgreSQLAddress(address), connections: connections, limits: limits, logger: logger)
+                try PostgreSQLAddress(address), connections: connections, limits: limits,
+                tablesMadeBy: makesTables ? .firstConnection : .another, logger: logger)
         } catch {
             throw TokenServerError(code: .invalidConfiguration, message: error.message)
         }

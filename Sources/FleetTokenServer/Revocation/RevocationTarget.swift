@@ -15,7 +15,7 @@ public enum RevocationTarget: Hashable, Sendable {
     /// Every token whose claims name the resource; not those for everything.
     case resource(AssignedResource)
 
-    /// What is wrong with its value, beginning with "is"; `nil` where a token can have such a one.
+    /// What is wrong with its value, beginning with a verb; `nil` where a token can have such a one.
     package var fault: String? {
         let longest: Int
         switch self {
@@ -27,6 +27,8 @@ public enum RevocationTarget: Hashable, Sendable {
         case .caller: longest = UserTokenClaims.maximumBytes
         case .key, .subject, .resource: longest = 256
         }
+        // Not every store keeps one.
+        guard !self.value.utf8.contains(0) else { return "holds U+0000, and no token has such a one" }
         let count = self.value.utf8.count
         guard !(1...longest).contains(count) else { return nil }
         let size = count == 0 ? "empty" : "\(count) bytes long"

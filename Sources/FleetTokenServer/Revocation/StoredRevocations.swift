@@ -33,10 +33,9 @@ public struct StoredRevocations: RevocationKeeping {
             try Self.check(TokenServerStore.inspect(file: place))
         }
         do throws(TokenServerError) {
-            // It has one question at a time.
             self.store =
                 isAddress
-                ? try TokenServerStore(postgreSQL: place, connections: 1, logger: logger)
+                ? try TokenServerStore(followingPostgreSQL: place, logger: logger)
                 : try TokenServerStore(openingAt: place)
         } catch {
             throw TokenServerError(code: error.code, message: "revocations.store: \(error.message)")

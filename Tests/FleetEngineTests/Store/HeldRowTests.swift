@@ -33,9 +33,13 @@ struct HeldRowTests {
         await store.close()
     }
 
-    /// Has another session hold the first vehicle's row until it is released, or the body ends.
-    private func holdingRow(
-        _ pool: PostgreSQLPool, _ body: (_ release: @escaping @Sendable () -> Void) async throws -> Void
+    private static let firstRow = "SELECT 1 FROM fleetpass.vehicle WHERE id = 'veh-0' FOR UPDATE"
+
+    /// Has another session hold what a statement locks, such as the first vehicle's row, until it is released, or the body
+    /// ends.
+    private func holding(
+        _ pool: PostgreSQLPool, lock: String = firstRow,
+        _ body: (_ release: @escaping @Sendable () -> Void) async throws -> Void
     ) async throws {
         let (holding, held) = AsyncStream.makeStream(of: Void.self)
         let release = DispatchSemaphore(value: 0)
@@ -44,7 +48,7 @@ struct HeldRowTests {
             try await pool.run { session in
                 try session.transaction {
                     try session.query(.once("SET LOCAL idle_in_transaction_session_timeout = 0"))
-                    try session.query(.once("SELECT 1 FROM fleetpass.vehicle WHERE id = 'veh-0' FOR UPDATE"))
+                    try session.query(.once(lock))
                     held.finish()
                     release.wait()
                 }
@@ -119,7 +123,7 @@ struct HeldRowTests {
 
     @Test func `a row that another holds keeps only those waiting who need it`() async throws {
         try await self.withStore(patience: .seconds(60)) { store, pool in
-            try await self.holdingRow(pool) { release in
+            try await self.holding(pool) { release in
                 let waiting = Task { try await store.write(self.add(to: [Self.vehicles[0]])) }
                 try await self.untilOneWaits(pool)
                 for id in Self.vehicles.dropFirst() { try await store.write(self.add(to: [id])) }
@@ -133,7 +137,7 @@ struct HeldRowTests {
 
     @Test func `a row that a body comes upon later is waited for as well`() async throws {
         try await self.withStore(patience: .seconds(60)) { store, pool in
-            try await self.holdingRow(pool) { release in
+            try await self.holding(pool) { release in
                 let waiting = Task {
                     try await store.write(self.add(to: [Self.vehicles[1], Self.vehicles[0]]))
                 }
@@ -145,9 +149,30 @@ struct HeldRowTests {
         }
     }
 
+    @Test func `who must be alone and waits for a group that stands still lets the others through`() async throws {
+        try await self.withStore(patience: .seconds(60)) { store, pool in
+            let group = "SELECT pg_advisory_xact_lock_shared(\(PostgreSQLEngineSchema.writersLock))"
+            try await self.holding(pool, lock: group) { release in
+                let waiting = Task {
+                    try await store.write { transaction in
+                        // What is absent may be made by others meanwhile.
+                        #expect(try transaction.trip(TestID.trip, of: TestID.acme) == nil)
+                        try self.add(to: [Self.vehicles[0]])(transaction)
+                    }
+                }
+                try await self.untilOneWaits(pool)
+                for _ in 0..<8 { try await store.write(self.add(to: Array(Self.vehicles.dropFirst()))) }
+                #expect(try await self.capacities(store) == [0, 8, 8, 8])
+                release()
+                try await waiting.value
+                #expect(try await self.capacities(store) == [1, 8, 8, 8])
+            }
+        }
+    }
+
     @Test func `of many writes only the one that needs the row is given up`() async throws {
         try await self.withStore(patience: .zero) { store, pool in
-            try await self.holdingRow(pool) { _ in
+            try await self.holding(pool) { _ in
                 let failures = try await self.writeToEach(store)
                 #expect(failures.map { $0?.reason } == ["STORE_CONTENDED", nil, nil, nil])
                 #expect(failures[0]?.code == .unavailable)

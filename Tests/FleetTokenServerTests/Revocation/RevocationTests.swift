@@ -187,7 +187,7 @@ import Testing
         #expect(try await list.current(at: Self.now).map(\.value) == ["key-3"])
     }
 
-    @Test(arguments: TokenStoreKind.available, ["", String(repeating: "k", count: 257)])
+    @Test(arguments: TokenStoreKind.available, ["", "a\u{0}b", String(repeating: "k", count: 257)])
     func `what no token has is refused`(kind: TokenStoreKind, value: String) async throws {
         let (world, list) = try await Self.world(kind)
         defer { withExtendedLifetime(world) {} }
@@ -238,7 +238,10 @@ import Testing
     @Test(.enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)))
     func `who follows a store by one connection makes no more`() async throws {
         let address = try await PostgreSQLServer.shared().makeDatabase()
-        let store = try TokenServerStore(postgreSQL: address, connections: 1, logger: .silent)
+        let server = try TokenServerStore(postgreSQL: address, logger: .silent)
+        try await server.check()
+        try server.close()
+        let store = try TokenServerStore(followingPostgreSQL: address, logger: .silent)
         try await withThrowingDiscardingTaskGroup { group in
             for _ in 0..<16 {
                 group.addTask { _ = try await RevocationStore(store: store).current(at: Self.now) }
@@ -259,6 +262,23 @@ import Testing
         }
         #expect(count == 1)
         try store.close()
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.isInstalled, Comment(rawValue: PostgreSQLServer.absence)))
+    func `what is withdrawn stays so where the store's tables are gone, and none are made`() async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let server = try TokenServerStore(postgreSQL: address, logger: .silent)
+        try await RevocationStore(store: server).revoke(.key("key-1"), at: Date())
+        let list = RevocationList()
+        let follower = try StoredRevocations(in: address, for: list, logger: .silent)
+        try await follower.prepare()
+        #expect(list.holds(keyID: "key-1"))
+        try server.close()
+        try await PostgreSQLServer.empty(address)
+        for _ in 0..<3 { try await follower.prepare() }
+        #expect(list.holds(keyID: "key-1"))
+        #expect(follower.problem == "the store of withdrawn tokens cannot be read")
+        #expect(try await PostgreSQLServer.isEmpty(address))
     }
 
     @Test func `a minted token is withdrawn by its fingerprint or with its key`() async throws {
