@@ -41,6 +41,18 @@ own() {
   [[ $(id -u) != 0 ]] || chown -R "$(lesser id -u):$(lesser id -g)" "$1"
 }
 
+# A text as a value in an address.
+escaped() {
+  local LC_ALL=C text=$1 index character
+  for ((index = 0; index < ${#text}; index++)); do
+    character=${text:index:1}
+    case $character in
+      [a-zA-Z0-9._-]) printf %s "$character" ;;
+      *) printf %%%02X $(($(printf %d "'$character") & 255)) ;;
+    esac
+  done
+}
+
 # What outlives this script must hold none of its caller's open files, or the caller waits for it.
 let_go() {
   local descriptor
@@ -99,6 +111,7 @@ case $command in
     [[ -n $folder ]] || folder=$(mktemp -d "${TMPDIR:-/tmp}/fleetpass-pg-XXXXXX")
     mkdir -p "$folder"
     folder=$(cd "$folder" && pwd)
+    [[ $folder != *[\'\",\\]* ]] || fail "the path of $folder has a quote, a comma or a backslash; name one without."
     ((${#folder} < 80)) || fail "the path of $folder is too long for a socket; name a shorter one."
     [[ -f $folder/$marker || -z $(ls -A "$folder") ]] || fail "$folder holds other things; name a new folder, or an empty one."
     if [[ ! -d $folder/data ]]; then
@@ -123,7 +136,7 @@ case $command in
     if [[ -n ${FLEETPASS_OWNER:-} ]]; then
       (let_go; end_with_owner) </dev/null >/dev/null 2>&1 &
     fi
-    echo "postgresql://fleetpass@/fleetpass?host=${folder//\//%2F}"
+    echo "postgresql://fleetpass@/fleetpass?host=$(escaped "$folder")"
     ;;
   restart)
     need_server

@@ -147,6 +147,23 @@ def test_what_was_put_beside_a_throw_away_server_outlives_it():
         assert [path.name for path in folder.iterdir()] == ["notes"]
 
 
+def test_a_throw_away_server_is_reached_whatever_its_folder_is_called():
+    with tempfile.TemporaryDirectory() as name:
+        # The server's own user must come to it.
+        os.chmod(name, 0o755)
+        folder = Path(name) / "a b%ü&c"
+        server = Database(folder)
+        result = subprocess.run(
+            ["psql", "--no-psqlrc", "--tuples-only", "--no-align", "--dbname", server.address, "--command", "SELECT 7"],
+            capture_output=True, text=True, check=False)
+        server.stop()
+        assert result.stdout == "7\n", result.stderr
+        refused = subprocess.run(
+            [SCRIPT, "start", Path(name) / "it's"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        assert (refused.returncode, refused.stdout) == (69, "")
+        assert "name one without" in refused.stderr
+
+
 @pytest.mark.parametrize(
     "setting", ["port=23779", "PORT = 23779", "unix_socket_directories=/tmp", "listen_addresses=127.0.0.1"])
 def test_a_throw_away_server_is_reached_by_its_folder_alone(tmp_path, setting):
@@ -411,11 +428,11 @@ def test_a_change_to_a_database_that_can_only_be_read_is_told_with_a_next_step(t
         assert b"Name the server that takes changes" in result.stderr
 
 
-@pytest.mark.parametrize("state, code, words", [
-    ("57P03", 69, b"cannot be reached"), ("53300", 69, b"cannot be reached"), ("28P01", 78, b"lets nobody in"),
-    ("3D000", 78, b"lets nobody in"),
+@pytest.mark.parametrize("state, code, words, advice", [
+    ("57P03", 69, b"cannot be reached", b"wait until it does"), ("53300", 69, b"cannot be reached", b"max_connections"),
+    ("28P01", 78, b"lets nobody in", b"pg_hba.conf"), ("3D000", 78, b"lets nobody in", b"create what is missing"),
 ])
-def test_a_server_that_refuses_is_understood_in_any_language(state, code, words):
+def test_a_server_that_refuses_is_understood_in_any_language(state, code, words, advice):
     text = f"SFATAL\0VFATAL\0C{state}\0Mgeht nicht\0\0".encode()
 
     def handle(connection):
@@ -428,6 +445,7 @@ def test_a_server_that_refuses_is_understood_in_any_language(state, code, words)
             f"postgresql://u:geheim@127.0.0.1:{port}/db?sslmode=disable&gssencmode=disable")
     assert result.returncode == code, result.stderr
     assert words in result.stderr and b"geht nicht" in result.stderr and b"geheim" not in result.stderr
+    assert advice in result.stderr and b"firewall" not in result.stderr
 
 
 def begin_encryption(connection):

@@ -190,8 +190,16 @@ final class PostgreSQLConnection {
         }
         return PostgreSQLError(
             code: .unreachable,
-            message: "\(address) cannot be reached: \(problem) Start the server, or mend host, port or firewall.",
-            sqlState: state)
+            message: "\(address) cannot be reached: \(problem) \(Self.advice(after: state))", sqlState: state)
+    }
+
+    /// What to do about a server that gives no connection, by the code with which it refuses; `nil` where nothing answers.
+    private static func advice(after state: String?) -> String {
+        switch state {
+        case nil: "Start the server, or mend host, port or firewall."
+        case "53300"?: "Let it take more connections: by max_connections, or the CONNECTION LIMIT of user or database."
+        case _?: "It serves nobody for now; wait until it does, or see its log."
+        }
     }
 
     /// Whether the server was reached and lets nobody in like this, rather than nobody for now.
