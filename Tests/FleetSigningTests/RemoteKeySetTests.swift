@@ -23,6 +23,41 @@ import Testing
         return fetches.withLock { $0 } == 3
     }
 
+    /// Whether a key was found; `nil` where that cannot be known.
+    private func finds(_ key: String, in set: RemoteKeySet<Set<String>>) async -> Bool? {
+        switch await set.lookup(patience: .seconds(1), { $0.contains(key) }) {
+        case .found: true
+        case .unknownKey: false
+        case .unavailable: nil
+        }
+    }
+
+    @Test func `who asks for an unknown key waits for a slow fetch with patience, and nobody after him`() async {
+        let (clock, gate) = (ManualClock(), Locked<CheckedContinuation<Void, Never>?>(nil))
+        let isFirst = Locked(true)
+        let set = RemoteKeySet<Set<String>>(time: TimeSource(clock: clock)) {
+            let isFirst = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            guard !isFirst else { return (keys: ["known"], maximumAge: nil) }
+            await withCheckedContinuation { continuation in gate.withLock { $0 = continuation } }
+            return (keys: ["known", "new"], maximumAge: nil)
+        }
+        #expect(await self.finds("known", in: set) == true)
+        async let first = self.finds("new", in: set)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(1))
+        #expect(await first == nil)
+        // The clock stands still.
+        for _ in 0..<64 { #expect(await self.finds("forged", in: set) == nil) }
+        #expect(await self.finds("known", in: set) == true)
+        while gate.withLock({ $0 }) == nil { await Task.yield() }
+        gate.withLock { $0 }?.resume()
+        while await self.finds("new", in: set) != true { await Task.yield() }
+        #expect(await self.finds("forged", in: set) == false)
+    }
+
     @Test func `sets that were fetched at one time are renewed at many`() async {
         #expect(await !self.isRenewed(after: 699))
         #expect(await self.isRenewed(after: 900))

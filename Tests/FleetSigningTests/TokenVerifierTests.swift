@@ -92,6 +92,16 @@ import Testing
         #expect(self.reason(verifier, token) == .keyUnknown)
     }
 
+    @Test func `a token whose key is withdrawn while it is verified is not remembered`() async throws {
+        let verifier = TokenVerifier(keys: try TestKeys.trusted())
+        let token = try await self.token()
+        let generation = verifier.keysInForce.generation
+        let examined = try verifier.verify(token, at: Self.now)
+        verifier.replaceKeys(TrustedKeySet([try TestKeys.server.get().publicKey()]))
+        verifier.remember(examined, TokenVerifier.digest(of: token), verifiedWith: generation)
+        #expect(self.reason(verifier, token) == .keyUnknown)
+    }
+
     @Test(arguments: [0, 100])
     func `withdrawing a key without an id of its own withdraws its tokens, whatever id they name`(
         capacity: Int

@@ -151,9 +151,8 @@ package final class PendingRequestLimit: ChannelDuplexHandler, RemovableChannelH
     private func letIn(_ context: ChannelHandlerContext) -> Bool {
         guard let (head, body) = self.arriving else { return true }
         self.arriving = nil
-        let hasPlace = self.rule.pending.hasPlace(at: context.eventLoop.now)
+        let hasPlace = self.rule.pending.letIn(from: context.channel, at: context.eventLoop.now)
         if hasPlace {
-            self.rule.pending.letIn(from: context.channel)
             self.unanswered += 1
             context.fireChannelRead(self.wrapInboundOut(.head(head)))
             if body.readableBytes > 0 { context.fireChannelRead(self.wrapInboundOut(.body(body))) }

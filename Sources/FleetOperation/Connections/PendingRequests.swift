@@ -47,13 +47,13 @@ package final class PendingRequests: Sendable {
     package var count: Int { self.state.withLock(\.count) }
 
     /// Whether another one can be worked on; if not, it must be turned away.
-    package func hasPlace(at time: NIODeadline) -> Bool {
-        self.state.withLock { state in
-            let isSteady = state.steadyUntil.map { time < $0 } ?? false
-            guard state.count >= (isSteady ? self.limits.steady : self.limits.burst) else { return true }
-            state.steadyUntil = time + self.limits.calm
-            return false
-        }
+    package func hasPlace(at time: NIODeadline) -> Bool { self.state.withLock { self.hasPlace(at: time, in: &$0) } }
+
+    private func hasPlace(at time: NIODeadline, in state: inout State) -> Bool {
+        let isSteady = state.steadyUntil.map { time < $0 } ?? false
+        guard state.count >= (isSteady ? self.limits.steady : self.limits.burst) else { return true }
+        state.steadyUntil = time + self.limits.calm
+        return false
     }
 
     /// Begins with one, for which there was a place.
@@ -62,13 +62,18 @@ package final class PendingRequests: Sendable {
     /// Is done with one.
     package func end() { self.state.withLock { $0.count -= 1 } }
 
-    /// Begins with the request of a connection, or of one stream of it; one at a time.
+    /// Begins with the request of a connection, or of one stream of it, where there is a place; one at a time.
     ///
-    /// - Parameter channel: Its channel.
-    func letIn(from channel: any Channel) {
+    /// - Parameters:
+    ///   - channel: Its channel.
+    ///   - time: The time now.
+    /// - Returns: Whether there was one; if not, the request must be turned away.
+    package func letIn(from channel: any Channel, at time: NIODeadline) -> Bool {
         self.state.withLock { state in
+            guard self.hasPlace(at: time, in: &state) else { return false }
             state.count += 1
             state.letIn.insert(ObjectIdentifier(channel))
+            return true
         }
     }
 

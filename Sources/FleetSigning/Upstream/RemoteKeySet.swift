@@ -20,6 +20,8 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
         var statistics = CacheStatistics()
         var cache: KeySetCache<Keys>
         var fetch: Task<Void, Never>?
+        /// Whether somebody's patience has ended with the fetch that is under way.
+        var isSlow = false
         var failure: String?
     }
 
@@ -65,9 +67,12 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
 
     /// Looks a key up, and waits for one fetch where that may help.
     ///
-    /// - Parameter contains: Whether a set has the key.
+    /// - Parameters:
+    ///   - patience: How long that is waited for at most; once somebody has waited so long, nobody else waits for that
+    ///     fetch. `nil` for as long as it takes.
+    ///   - contains: Whether a set has the key.
     /// - Returns: What was found.
-    package func lookup(_ contains: @Sendable (Keys) -> Bool) async -> Lookup {
+    package func lookup(patience: Duration? = nil, _ contains: @Sendable (Keys) -> Bool) async -> Lookup {
         var afterFetch = false
         while true {
             let (answer, fetch) = self.look(afterFetch: afterFetch, contains)
@@ -76,9 +81,28 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
             case .unknownKey: return .unknownKey
             case .unavailable: return .unavailable
             case .wait:
-                await fetch?.value
+                guard let patience else {
+                    await fetch?.value
+                    afterFetch = true
+                    continue
+                }
+                guard await self.isOver(fetch, within: patience) else { return .unavailable }
                 afterFetch = true
             }
+        }
+    }
+
+    /// Waits for a fetch with patience, and says whether it is over; not at all where that has ended for another.
+    private func isOver(_ fetch: Task<Void, Never>?, within patience: Duration) async -> Bool {
+        guard !self.state.withLock({ $0.isSlow }) else { return false }
+        do {
+            try await self.time.wait(atMost: patience, orThrow: FetchTakesLong()) { await fetch?.value }
+            return true
+        } catch is FetchTakesLong {
+            self.state.withLock { if $0.fetch == fetch { $0.isSlow = true } }
+            return false
+        } catch {
+            return false
         }
     }
 
@@ -92,7 +116,10 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
                 if case .wait = answer { state.statistics.misses += 1 } else { state.statistics.hits += 1 }
             }
             // Unstructured on purpose: a caller that goes away must not take the others' keys with it.
-            if startsFetch { state.fetch = Task { await self.renew() } }
+            if startsFetch {
+                state.isSlow = false
+                state.fetch = Task { await self.renew() }
+            }
             return (answer, state.fetch)
         }
     }
@@ -116,3 +143,6 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
         }
     }
 }
+
+/// A fetch takes longer than somebody waits for it.
+private struct FetchTakesLong: Error {}

@@ -118,14 +118,21 @@ public final class TokenVerifier: Sendable {
                 throw error
             }
         }
-        let (keys, generation) = self.state.withLock { ($0.keys, $0.generation) }
+        let (keys, generation) = self.keysInForce
         let examined = try self.examiner.examine(token, keys: keys, now: now)
-        self.state.withLock { state in
-            // A token that was verified with keys since withdrawn must not be remembered.
-            guard state.generation == generation else { return }
-            state.verified[key] = examined
-        }
+        self.remember(examined, digest, verifiedWith: generation)
         return examined
+    }
+
+    /// The keys that a token is verified with, and a number that is another when they are.
+    var keysInForce: (keys: TrustedKeySet, generation: Int) { self.state.withLock { ($0.keys, $0.generation) } }
+
+    /// Remembers a token, unless the keys that it was verified with have been replaced since, and may be withdrawn.
+    func remember(_ examined: ExaminedToken, _ digest: SHA256Digest, verifiedWith generation: Int) {
+        self.state.withLock { state in
+            guard state.generation == generation else { return }
+            state.verified[DigestKey(digest)] = examined
+        }
     }
 
     /// The fingerprint of a token, as `FleetToken` gives it; computed by swift-crypto, for those who need many.

@@ -124,9 +124,14 @@ public struct IDTokenAuthenticator: CallerAuthenticator, UserTokenAuthenticator 
         return caller
     }
 
+    /// How long a request waits for keys to be fetched.
+    ///
+    /// Anybody can name a key that nobody has, and each that waits takes a place that others need.
+    private static let patience = Duration.seconds(1)
+
     /// The keys of this id, at least one; each fixes its own algorithm.
     private func keys(named id: String) async throws -> [UserTokenKey] {
-        switch await self.keys.lookup({ $0.contains(id) }) {
+        switch await self.keys.lookup(patience: Self.patience, { $0.contains(id) }) {
         case .found(let set): return set.keys.filter { $0.id == id }
         case .unknownKey:
             throw CallerRefusal(.unknown, "The user's token names a key that its issuer does not have.")

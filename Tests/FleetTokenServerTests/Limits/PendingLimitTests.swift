@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import FleetOperation
 import FleetTokens
 import HTTPTypes
@@ -96,6 +97,17 @@ import Testing
         #expect(self.fill(at: Self.start + .milliseconds(99)) == 4)
         while self.pending.count > 0 { self.pending.end() }
         #expect(self.fill(at: Self.start + .milliseconds(199)) == 8)
+    }
+
+    @Test func `no more are let in than there are places, however many event loops ask at once`() {
+        for _ in 0..<100 {
+            let (pending, letIn) = (PendingRequests(.init(burst: 4, steady: 4)), Locked(0))
+            DispatchQueue.concurrentPerform(iterations: 16) { _ in
+                if pending.letIn(from: EmbeddedChannel(), at: Self.start) { letIn.withLock { $0 += 1 } }
+            }
+            #expect(letIn.withLock { $0 } == 4)
+            #expect(pending.count == 4)
+        }
     }
 
     @Test func `no more are steady than may ever be`() {
