@@ -32,8 +32,15 @@ package struct ConfigurationValues: Sendable {
         let fixed = schema.options.map(\.path).filter { !$0.contains("*") }
         let paths = Set(fixed).union(self.siblings)
         try self.refuseStrays(in: Set(environment.keys).subtracting(paths.map(ConfigurationOption.variable)))
-        for path in paths {
+        for path in paths.sorted() {
             let variable = ConfigurationOption.variable(path)
+            if environment[variable] != nil,
+                let other = paths.first(where: { $0 != path && ConfigurationOption.variable($0) == variable })
+            {
+                throw ConfigurationError(
+                    "The variable \(variable.prefix(100)) is for \(path) and for \(other); give the sections names that do "
+                        + "not differ by case, - and _ alone, or set them in the file.")
+            }
             guard let value = environment[variable], let option = self.option(path) else { continue }
             if let problem = option.problem(of: value) {
                 throw ConfigurationError("The variable \(variable) \(problem).")

@@ -81,4 +81,14 @@ public struct ClientCertificate: Hashable, Sendable {
         self.notBefore = notBefore
         self.notAfter = notAfter
     }
+
+    /// What it may be known by, to be told to who configures callers.
+    var shown: String {
+        func list(_ name: String, _ values: [String]) -> [String] {
+            values.prefix(4).map { "\(name) \(UserToken.shown($0))" }
+        }
+        return
+            (list("subject", [self.subject].compactMap(\.self)) + list("uri", self.uris)
+            + list("dns_name", self.dnsNames) + ["fingerprint \(self.fingerprint)"]).joined(separator: ", ")
+    }
 }

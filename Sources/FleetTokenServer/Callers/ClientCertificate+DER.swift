@@ -36,7 +36,7 @@ extension ClientCertificate {
         let digest = SHA256.hash(data: der)
         self.init(
             uris: uris, dnsNames: dnsNames,
-            subject: certificate.subject.isEmpty ? nil : certificate.subject.description,
+            subject: certificate.subject.isEmpty ? nil : SubjectName(certificate.subject).text,
             fingerprint: digest.hexadecimal, notBefore: certificate.notValidBefore,
             notAfter: certificate.notValidAfter)
     }

@@ -16,7 +16,8 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
         case uri(String)
         /// A DNS name among the alternative names.
         case dnsName(String)
-        /// The whole subject as RFC 4514 writes it, the most specific part first, such as `CN=dispatch,O=Acme`.
+        /// The whole subject as RFC 4514 writes it, the most specific part first, such as `CN=dispatch,O=Acme`; in any of
+        /// its spellings.
         case subject(String)
         /// SHA-256 of the certificate's DER form, in lower-case hexadecimal digits.
         case fingerprint(String)
@@ -26,7 +27,7 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
             switch self {
             case .uri(let uri): ExactText("uri \(uri)")
             case .dnsName(let name): ExactText("dns_name \(name)")
-            case .subject(let name): ExactText("subject \(name)")
+            case .subject(let name): ExactText("subject \(SubjectName(parsing: name)?.text ?? name)")
             case .fingerprint(let digits): ExactText("fingerprint \(digits)")
             }
         }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import Foundation
 
 /// A secret of at least 256 bits that two servers share; it shows nothing of itself.
 public struct SharedSecret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -32,6 +33,16 @@ public struct SharedSecret: Sendable, CustomStringConvertible, CustomDebugString
             )
         }
         self.key = SymmetricKey(data: bytes)
+    }
+
+    /// Takes the secret of a file: its bytes as they are, hexadecimal digits as text, without the line feed at the end of a
+    /// text, which an editor or a shell put there; among random bytes it is one of them.
+    ///
+    /// - Parameter bytes: The file's bytes.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
+    init(file bytes: Data) throws(TokenServerError) {
+        let isText = bytes.allSatisfy { (0x20...0x7E).contains($0) || "\t\r\n".utf8.contains($0) }
+        try self.init(isText && bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes)
     }
 
     /// The HMAC-SHA-256 of a message.

@@ -14,22 +14,30 @@ public import Foundation
 /// `secret_sha256` is the digest of the salt's bytes followed by the secret. Files without salts are read as well. A caller's
 /// name has 1 to 255 printable ASCII characters.
 public struct StaticBearerAuthenticator: CallerAuthenticator {
-    private struct File: Decodable {
-        struct Entry: Decodable {
-            let name: String
-            let salt: String?
-            let secret_sha256: String
-            let roles: [String]?
-        }
-        let callers: [Entry]
-    }
+    /// One caller of a file, as it is written there.
+    private struct Entry {
+        static let members: Set = ["name", "salt", "secret_sha256", "roles"]
 
-    /// The members of each entry of a file, whatever they hold.
-    private struct Members: Decodable {
-        struct Anything: Decodable {
-            init(from decoder: any Decoder) {}
+        let name: String
+        let salt: String?
+        let digest: String
+        let roles: [String]?
+
+        /// `nil` where a member is missing, or holds something else than it should.
+        init?(_ value: JSONValue) {
+            guard let object = value.object, let name = object["name"]?.string,
+                let digest = object["secret_sha256"]?.string
+            else { return nil }
+            let (salt, roles) = (object["salt"], object["roles"])
+            let names = roles?.array?.compactMap(\.string)
+            guard salt == nil || salt?.string != nil, roles == nil || names?.count == roles?.array?.count else {
+                return nil
+            }
+            self.name = name
+            self.salt = salt?.string
+            self.digest = digest
+            self.roles = names
         }
-        let callers: [[String: Anything]]
     }
 
     private struct Known: Sendable {
@@ -42,6 +50,9 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
     public static let shortestSecret = 24
     /// Each request is compared with every entry, so their number is bounded.
     private static let maximumCallers = 1000
+
+    private static let form =
+        "The callers' file is not of the form {\"callers\": [{\"name\", \"salt\", \"secret_sha256\", \"roles\"}]}."
 
     private let callers: [Known]
 
@@ -65,28 +76,27 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
     }
 
     private init(json: Data, label: String, givesRoles: Bool) throws(TokenServerError) {
-        let file: File
-        let members: Members
-        do {
-            file = try JSONDecoder().decode(File.self, from: json)
-            members = try JSONDecoder().decode(Members.self, from: json)
+        let file: JSONValue
+        do throws(TokenError) {
+            file = try JSONValue(parsing: json.withoutByteOrderMark)
         } catch {
-            throw Self.invalid(
-                "The callers' file is not of the form {\"callers\": [{\"name\", \"salt\", \"secret_sha256\", \"roles\"}]}."
-            )
+            throw Self.invalid("\(Self.form) \(error.message)")
         }
-        guard (1...Self.maximumCallers).contains(file.callers.count) else {
-            throw Self.invalid(
-                "The callers' file names \(file.callers.count) callers; it needs 1 to \(Self.maximumCallers).")
+        guard let object = file.object, let list = object["callers"]?.array else { throw Self.invalid(Self.form) }
+        if let unknown = object.keys.filter({ $0 != "callers" }).min() {
+            throw Self.invalid("The callers' file has a member \"\(unknown.shown(upTo: 64))\" beside callers.")
+        }
+        guard (1...Self.maximumCallers).contains(list.count) else {
+            throw Self.invalid("The callers' file names \(list.count) callers; it needs 1 to \(Self.maximumCallers).")
         }
         var callers: [Known] = []
-        let names: Set = ["name", "salt", "secret_sha256", "roles"]
-        for (entry, members) in zip(file.callers, members.callers) {
-            if let unknown = Set(members.keys).subtracting(names).min() {
+        for value in list {
+            if let unknown = Set(value.object?.keys ?? []).subtracting(Entry.members).min() {
                 throw Self.invalid(
-                    "The entry of \"\(entry.name)\" has a member \"\(unknown.prefix(64))\", and there are name, salt, "
-                        + "secret_sha256 and roles alone.")
+                    "The entry of \"\(value.object?["name"]?.string?.shown(upTo: 64) ?? "")\" has a member "
+                        + "\"\(unknown.shown(upTo: 64))\", and there are name, salt, secret_sha256 and roles alone.")
             }
+            guard let entry = Entry(value) else { throw Self.invalid(Self.form) }
             callers.append(try Self.known(entry, label: label, givesRoles: givesRoles))
         }
         guard Set(callers.map(\.caller.name)).count == callers.count else {
@@ -104,9 +114,10 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
             throw CallerRefusal(.unknown, "The bearer secret is too short or too long to be one.")
         }
         var found: Caller?
+        let bytes = Array(secret.utf8)
         // Every entry is compared, so the time says nothing about which one matched.
         for entry in self.callers {
-            let digest = SHA256.hash(data: entry.salt + Array(secret.utf8))
+            let digest = SHA256.hash(data: entry.salt + bytes)
             if digest == entry.digest { found = entry.caller }
         }
         guard let found else { throw CallerRefusal(.unknown, "The bearer secret is nobody's.") }
@@ -125,16 +136,16 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
     }
 
     private static func known(
-        _ entry: File.Entry, label: String, givesRoles: Bool
+        _ entry: Entry, label: String, givesRoles: Bool
     ) throws(TokenServerError) -> Known {
-        guard let digest = self.bytes(ofHexadecimal: entry.secret_sha256), digest.count == 32 else {
+        guard let digest = [UInt8](hexadecimal: entry.digest), digest.count == 32 else {
             let advice =
                 entry.salt == nil
                 ? "make it with: printf %s SECRET | sha256sum"
                 : "it is the SHA-256 of the salt's bytes and the secret, as docs/token-server.md shows how to make it."
             throw self.invalid("The secret_sha256 of \"\(entry.name)\" is not 64 hexadecimal digits; \(advice)")
         }
-        guard let salt = self.bytes(ofHexadecimal: entry.salt ?? ""), salt.isEmpty || (16...64).contains(salt.count)
+        guard let salt = [UInt8](hexadecimal: entry.salt ?? ""), salt.isEmpty || (16...64).contains(salt.count)
         else { throw self.invalid("The salt of \"\(entry.name)\" is not 32 to 128 hexadecimal digits.") }
         guard !givesRoles || CallerID.isUsable(subject: entry.name) else {
             throw self.invalid(
@@ -155,11 +166,5 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
 
     private static func invalid(_ message: String) -> TokenServerError {
         TokenServerError(code: .invalidConfiguration, message: message)
-    }
-
-    private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
-        let digits = text.compactMap(\.hexDigitValue)
-        guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 }

@@ -152,7 +152,8 @@ extension ConfigurationSchema {
                     path: "callers.session.*.secret_file", kind: .path, standard: nil,
                     help:
                         "The file of the secret that is shared with it, 32 random bytes or more; in hexadecimal digits, 64 or "
-                        + "more. A change needs a restart."),
+                        + "more. The key is the file's bytes as they are, digits as text; the line feed at the end of a text "
+                        + "does not count. A change needs a restart."),
                 .init(
                     path: "callers.session.*.name_claim", kind: .text, standard: "sub",
                     help: "The claim that names users in logs."),
@@ -198,8 +199,8 @@ extension ConfigurationSchema {
                 .init(
                     path: "policy.secret_file", kind: .path, standard: nil,
                     help:
-                        "The file of the secret that requests to the policy's webhook are signed with. A change needs a "
-                        + "restart."),
+                        "The file of the secret that requests to the policy's webhook are signed with; the key is made of it as "
+                        + "of that of a session. A change needs a restart."),
                 .init(
                     path: "admin.callers_file", kind: .path, standard: nil,
                     help:

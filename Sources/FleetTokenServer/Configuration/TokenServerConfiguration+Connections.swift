@@ -28,10 +28,11 @@ extension TokenServerConfiguration {
                     "\(path).fingerprint must be the SHA-256 of the certificate, 64 hexadecimal digits, as openssl x509 "
                         + "-noout -fingerprint -sha256 prints it.")
             }
-            if case .subject(let name) = identity, !name.contains("=") {
+            if case .subject(let name) = identity, SubjectName(parsing: name) == nil {
                 throw ConfigurationError(
                     "\(path).subject must be the certificate's whole subject, such as CN=dispatch,O=Acme, as openssl x509 "
-                        + "-noout -subject -nameopt RFC2253 prints it.")
+                        + "-noout -subject -nameopt RFC2253 prints it; a kind of attribute without a name there goes by its "
+                        + "number.")
             }
             let roles = values.list("\(path).roles").map(Role.init(rawValue:))
             if let unknown = roles.first(where: { !PolicyTarget.roles.contains($0) }) {

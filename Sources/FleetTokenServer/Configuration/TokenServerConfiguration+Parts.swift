@@ -135,12 +135,10 @@ extension TokenServerConfiguration {
             ?? URL(filePath: self.data).appending(path: RevocationKeyFile.name).path(percentEncoded: false)
     }
 
-    /// The shared secret of a file; a line feed at its end is an editor's.
     private static func secret(_ path: String) throws(TokenServerError) -> SharedSecret {
-        var bytes = Array(try Self.read(path))
-        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        let bytes = try Self.read(path)
         do throws(TokenServerError) {
-            return try SharedSecret(bytes)
+            return try SharedSecret(file: bytes)
         } catch {
             throw TokenServerError(code: error.code, message: "\(path): \(error.message)")
         }

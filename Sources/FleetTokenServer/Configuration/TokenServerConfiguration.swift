@@ -260,13 +260,14 @@ public struct TokenServerConfiguration: Sendable {
                 "The name \(label.prefix(64)) under callers must be 1 to 255 printable ASCII characters without a slash; "
                     + "assignments know its users by the name, a slash, and the subject.")
         }
-        // What callers.file and callers.certificate go by.
-        var taken: Set = ["static", "certificate"]
+        // What callers.file, callers.certificate, admin.callers_file and commands go by.
+        let reserved = ["static", "certificate", "admin", AuditChange.Actor.commandLineIssuer]
+        var taken = Set(reserved)
         for label in labels where !taken.insert(label).inserted {
             throw ConfigurationError(
                 "The name \(label.prefix(64)) under callers is taken, so that the rules and assignments of other callers "
-                    + "would count for these too; give each provider, session issuer and proxy a name of its own, which "
-                    + "is not static or certificate either.")
+                    + "would count for these too, or the audit could not tell who made a change; give each provider, "
+                    + "session issuer and proxy a name of its own, other than \(reserved.joined(separator: ", ")).")
         }
     }
 

@@ -142,7 +142,13 @@ public struct TokenDesk: Sendable {
             throw TokenDeskRefusal.unknown(refusal.reason)
         }
         switch request.bearer {
-        case nil: self.tellOfStranger(request, "none", "absent: No credential was sent that callers are known by.")
+        case nil:
+            guard let certificate = request.clientCertificate else {
+                self.tellOfStranger(request, "none", "absent: No credential was sent that callers are known by.")
+                break
+            }
+            self.tellOfStranger(
+                request, "certificate", "absent: The client's certificate is nobody's: \(certificate.shown).")
         case .some(let bearer) where UserToken.hasForm(bearer):
             self.tellOfStranger(request, "token", "absent: The user's token is of no issuer that is configured.")
         case .some: self.tellOfStranger(request, "secret", "absent: The bearer credential is nobody's.")

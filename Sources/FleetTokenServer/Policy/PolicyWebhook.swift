@@ -102,7 +102,9 @@ final class PolicyWebhook: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
-            throw PolicyUnavailable(message: "The policy's webhook did not answer.", hasAnswer: false)
+            let failure = error as? UpstreamError ?? UpstreamError(.unreachable)
+            throw PolicyUnavailable(
+                message: "The policy's webhook \(failure).", hasAnswer: failure.code == .answerTooLong)
         }
         return try Self.decision(in: response)
     }

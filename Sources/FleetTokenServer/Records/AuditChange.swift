@@ -30,7 +30,7 @@ public struct AuditChange: Hashable, Sendable {
 
     /// Who makes a change, and by which way in.
     public struct Actor: Hashable, Sendable {
-        /// The label of users of the command line; no authenticator has one with a space.
+        /// The label of users of the command line; the configuration gives it to no authenticator.
         public static let commandLineIssuer = "command line"
 
         /// The name.

@@ -178,8 +178,10 @@ struct TokenServerExamination {
                 found,
                 .fault(
                     "policy webhook", "\(error)",
-                    next: "Check the webhook's url in \(file), the network from here, and that both sides have the "
-                        + "secret of policy.secret_file; docs/policy.md shows what it is asked.",
+                    next: hasAnswer
+                        ? "Check the webhook's url in \(file), and that both sides have the secret of "
+                            + "policy.secret_file; docs/policy.md shows what it is asked and may answer."
+                        : "Check the webhook's url in \(file), and the network and trusted authorities from here.",
                     status: hasAnswer ? .failed : .unreachable),
             ]
         }

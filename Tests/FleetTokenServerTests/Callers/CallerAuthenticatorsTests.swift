@@ -397,6 +397,41 @@ import X509
         #expect(error?.message.contains(#""app""#) == true)
     }
 
+    @Test(arguments: [
+        (
+            #""name":"app","secret_sha256":"\#(salt + salt)","secret_sha256":"\#(salt + salt)","roles":["driver"]"#,
+            "secret_sha256"
+        ),
+        (#""name":"app","secret_sha256":"\#(salt + salt)","roles":["driver"],"roles":["consumer"]"#, "roles"),
+    ])
+    func `a member that stands twice is an error, as one of them would not count`(members: String, name: String) {
+        let error = #expect(throws: TokenServerError.self) {
+            try StaticBearerAuthenticator(json: Data(#"{"callers":[{\#(members)}]}"#.utf8))
+        }
+        #expect(error?.message.contains(#"the key "\#(name)" stands twice"#) == true, "\(error?.message ?? "no error")")
+    }
+
+    @Test(arguments: [
+        (#""callers":[\#(entry)],"callers":[\#(entry)]"#, #"the key "callers" stands twice"#),
+        (#""calers":[],"callers":[\#(entry)]"#, #"has a member "calers" beside callers"#),
+        (#""callers":{}"#, "is not of the form"), (#""callers":[7]"#, "is not of the form"),
+        (#""callers":[{"name":"app","roles":["driver"]}]"#, "is not of the form"),
+        (#""callers":[{"name":"app","secret_sha256":"\#(salt + salt)","roles":["driver",7]}]"#, "is not of the form"),
+        (
+            #""callers":[{"name":"app","salt":null,"secret_sha256":"\#(salt + salt)","roles":["driver"]}]"#,
+            "is not of the form"
+        ),
+        (#""callers":[]"#, "names 0 callers"),
+    ])
+    func `what a file of callers has besides is an error`(members: String, message: String) {
+        let error = #expect(throws: TokenServerError.self) {
+            try StaticBearerAuthenticator(json: Data("{\(members)}".utf8))
+        }
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "no error")")
+    }
+
+    static let entry = #"{"name":"app","salt":"\#(salt)","secret_sha256":"\#(salt + salt)","roles":["driver"]}"#
+
     @Test(arguments: [(23, false), (24, true), (1024, true), (1025, false)])
     func `a secret has 24 to 1024 bytes`(count: Int, isKnown: Bool) async throws {
         let secret = String(repeating: "s", count: count)

@@ -90,6 +90,19 @@ import Testing
         #expect(!dumped.contains("MARKED"))
     }
 
+    @Test(
+        arguments: [
+            (Array("\(String(repeating: "0123456789abcdef", count: 4))\n".utf8), 64), (secret + [0x0A, 0x0A], 35),
+            (Array(0...40) + [0x0A], 42), (Array(0x60...0x85) + [0x0A], 39), (secret, 34),
+        ] as [([UInt8], Int)])
+    func `the line feed at the end of a text is no part of a secret, and among random bytes one of them`(
+        file: [UInt8], count: Int
+    ) throws {
+        let message = Array("message".utf8)
+        let code = HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: file.prefix(count)))
+        #expect(try SharedSecret(file: Data(file)).authenticationCode(for: message) == Array(code))
+    }
+
     @Test(arguments: ["0123456789abcdef", "0123456789ABCDEF", "0123456789abcDEF"])
     func `a secret of hexadecimal digits alone has 64 of them`(digits: String) {
         let whole = String(repeating: digits, count: 4)

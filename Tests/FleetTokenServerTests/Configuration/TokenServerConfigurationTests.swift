@@ -189,7 +189,9 @@ import Testing
         ("  session: {a/b: {issuer: s, audience: a, secret_file: s}}", "The name a/b under callers must be"),
         ("  proxy: {a/b: {peers: '::1', subject_header: X-User}}", "The name a/b under callers must be"),
         ("  session: {müller: {issuer: s, audience: a, secret_file: s}}", "The name müller under callers must be"),
-        ("  session: {static: {issuer: s, audience: a, secret_file: s}}", "which is not static or certificate either"),
+        ("  session: {static: {issuer: s, audience: a, secret_file: s}}", "static, certificate, admin, command line"),
+        ("  session: {admin: {issuer: s, audience: a, secret_file: s}}", "The name admin under callers is taken"),
+        ("  oidc: {command line: {issuer: 'https://a.b', audience: a}}", "The name command line under callers is"),
         ("listen:\n  port: many", "Line 7: listen.port must be a whole number from 0 to 65535."),
         ("limits:\n  idle: 75", "Line 7: limits.idle must be a time up to a day, like 75s, 5m or 2h."),
         ("limits: {idle: +75s}", "Line 6: limits.idle must be a time up to a day, like 75s, 5m or 2h."),
@@ -416,6 +418,18 @@ import Testing
         let problem = try #require(self.problem(Self.least, environment: [variable: "s3cret"]))
         #expect(problem.hasPrefix("The variable \(variable) is for "))
         #expect(problem.contains("no section of that name"))
+        #expect(!problem.contains("s3cret"))
+    }
+
+    @Test(arguments: [("a-b", "a_b", "A_B"), ("acme", "ACME", "ACME")])
+    func `a variable that would be for two sections is for none`(one: String, other: String, name: String) throws {
+        func section(_ name: String) -> String { "\(name): {issuer: 'https://a.example', audience: \(name)}" }
+        let yaml = Self.least + "\n  oidc: {\(section(one)), \(section(other))}"
+        #expect(self.problem(yaml) == nil)
+        let variable = "FLEETPASS_CALLERS_OIDC_\(name)_AUDIENCE"
+        let problem = try #require(self.problem(yaml, environment: [variable: "s3cret"]))
+        #expect(problem.hasPrefix("The variable \(variable) is for callers.oidc."))
+        #expect(problem.contains(".\(one).audience") && problem.contains(".\(other).audience"))
         #expect(!problem.contains("s3cret"))
     }
 

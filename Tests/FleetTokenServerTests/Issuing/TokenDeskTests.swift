@@ -425,6 +425,23 @@ import Testing
         }
     }
 
+    @Test func `a certificate that is nobody's is told with what it could be known by`() async throws {
+        let lines = LeakTests.Log()
+        let desk = try self.desk(
+            Log(), clock: Locked(Self.now), logger: Logger(label: "test") { _ in LeakTests.Handler(log: lines) },
+            door: { nil })
+        let certificate = ClientCertificate(
+            uris: ["spiffe://acme/\n"], dnsNames: ["dispatch.acme"], subject: "CN=dispatch,O=Acme",
+            fingerprint: String(repeating: "ab", count: 32))
+        let request = CallerRequest(headers: [:], peerAddress: "192.0.2.7", clientCertificate: certificate)
+        await #expect(throws: TokenDeskRefusal.self) { try await desk.issue(try Self.vehicle(), for: request) }
+        let expected =
+            "The client's certificate is nobody's: subject CN=dispatch,O=Acme, uri spiffe://acme/?, dns_name dispatch.acme, "
+            + "fingerprint abab"
+        #expect(lines.contents.contains(expected), "\(lines.contents)")
+        #expect(!lines.contents.contains("No credential was sent"))
+    }
+
     @Test func `what is wrong with credentials is logged no more often than every ten seconds for each reason`()
         async throws
     {

@@ -24,12 +24,16 @@ import Testing
     final class Backend: UpstreamTransport {
         let requests = Locked<[UpstreamRequest]>([])
         let answer: Locked<UpstreamResponse?>
-        init(_ answer: UpstreamResponse?) { self.answer = Locked(answer) }
+        let failure: UpstreamError
+
+        init(_ answer: UpstreamResponse?, failingWith failure: UpstreamError = UpstreamError(.timedOut)) {
+            self.answer = Locked(answer)
+            self.failure = failure
+        }
 
         func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
-            struct TimedOut: Error {}
             self.requests.withLock { $0.append(request) }
-            guard let answer = self.answer.withLock({ $0 }) else { throw TimedOut() }
+            guard let answer = self.answer.withLock({ $0 }) else { throw self.failure }
             return answer
         }
 
@@ -153,6 +157,23 @@ import Testing
         let error = await #expect(throws: PolicyUnavailable.self) {
             try await policy.tryWebhook(at: RulePolicyTests.noon)
         }
+        #expect(error?.hasAnswer == hasAnswer)
+    }
+
+    @Test(arguments: [
+        (UpstreamError(.timedOut), "The policy's webhook did not answer in time", false),
+        (UpstreamError(.answerTooLong), "The policy's webhook sent too long an answer", true),
+        (
+            UpstreamError(.unreachable, detail: "its certificate is not trusted here"),
+            "The policy's webhook could not be reached: its certificate is not trusted here", false
+        ),
+    ])
+    func `why there is no answer is told`(failure: UpstreamError, words: String, hasAnswer: Bool) async throws {
+        let policy = try Self.policy(Backend(nil, failingWith: failure))
+        let error = await #expect(throws: PolicyUnavailable.self) {
+            try await policy.tryWebhook(at: RulePolicyTests.noon)
+        }
+        #expect(error.map { "\($0)".hasPrefix(words) } == true, "\(String(describing: error))")
         #expect(error?.hasAnswer == hasAnswer)
     }
 
