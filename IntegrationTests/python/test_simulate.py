@@ -310,6 +310,15 @@ def test_a_stop_is_not_done_while_its_arrival_is_refused(service, tmp_path):
     assert van.outcomes() == ["SUCCEEDED", "SUCCEEDED"]
 
 
+def test_a_fleet_sends_no_tokens_over_http_to_another_machine():
+    started = time.monotonic()
+    result = run("simulate", "--vehicles", "2", "--for", "60s", "--engine", "http://example.com:8080", "--token-server",
+                 "http://127.0.0.1:9")
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert b"example.com over http; use https" in result.stderr
+    assert time.monotonic() - started < 30
+
+
 def test_a_fleet_without_an_engine_says_so():
     result = run("simulate", "--vehicles", 1, "--for", "1s", "--engine", "http://127.0.0.1:9", "--token-server",
                  "http://127.0.0.1:9", "--output", "json")

@@ -109,7 +109,7 @@ struct DriveCommand: AsyncParsableCommand {
     }
 
     private func drive(_ vehicle: VehicleID, along source: RouteLocationSource) async throws {
-        let reporter = try Self.checkingURLs {
+        let reporter = try FleetAddressOptions.checkingURLs {
             try VehicleReporter(
                 provider: self.addresses.effectiveProvider,
                 vehicle: vehicle,
@@ -131,7 +131,7 @@ struct DriveCommand: AsyncParsableCommand {
     }
 
     private func drive(_ vehicle: DeliveryVehicleID, along source: RouteLocationSource) async throws {
-        let reporter = try Self.checkingURLs {
+        let reporter = try FleetAddressOptions.checkingURLs {
             try DeliveryVehicleReporter(
                 provider: self.addresses.effectiveProvider,
                 vehicle: vehicle,
@@ -179,14 +179,6 @@ struct DriveCommand: AsyncParsableCommand {
         time.endProcessIfInterrupted()
         if let failure { throw failure }
         try ending.get()
-    }
-
-    private static func checkingURLs<Reporter>(_ make: () throws -> Reporter) throws -> Reporter {
-        do {
-            return try make()
-        } catch let error as TokenClientError {
-            throw CommandFailure(status: .usage, message: error.message)
-        }
     }
 
     private func create(_ vehicle: (FleetBackend) async throws -> Void) async throws {

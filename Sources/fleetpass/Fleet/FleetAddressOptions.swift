@@ -55,6 +55,17 @@ struct FleetAddressOptions: ParsableArguments {
         }
     }
 
+    /// Makes what carries tokens to the addresses.
+    ///
+    /// - Throws: ``CommandFailure`` with `usage` where tokens must not travel there.
+    static func checkingURLs<Made>(_ make: () throws -> Made) throws -> Made {
+        do {
+            return try make()
+        } catch let error as TokenClientError {
+            throw CommandFailure(status: .usage, message: error.message)
+        }
+    }
+
     private static func url(_ text: String, option: String) throws -> URL {
         guard let url = URL(string: text), url.scheme != nil, url.host() != nil else {
             throw CommandFailure(

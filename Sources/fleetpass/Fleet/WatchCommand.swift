@@ -42,27 +42,19 @@ struct WatchCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let trip = self.trip {
-            let model = try Self.checkingURLs {
+            let model = try FleetAddressOptions.checkingURLs {
                 try TripModel(
                     provider: self.addresses.effectiveProvider, trip: trip, engine: self.addresses.engineURL,
                     tokens: self.addresses.tokens(), transport: ClientTransport())
             }
             try await self.watch(await model.changes(), while: { try await model.run() }) { ChangeLine($0) }
         } else if let tracking = self.trackingId {
-            let model = try Self.checkingURLs {
+            let model = try FleetAddressOptions.checkingURLs {
                 try ShipmentModel(
                     provider: self.addresses.effectiveProvider, tracking: tracking, engine: self.addresses.engineURL,
                     tokens: self.addresses.tokens(), transport: ClientTransport())
             }
             try await self.watch(await model.changes(), while: { try await model.run() }) { ChangeLine($0) }
-        }
-    }
-
-    private static func checkingURLs<Model>(_ make: () throws -> Model) throws -> Model {
-        do {
-            return try make()
-        } catch let error as TokenClientError {
-            throw CommandFailure(status: .usage, message: error.message)
         }
     }
 

@@ -22,7 +22,8 @@ struct SimulatedFleet: Sendable {
     let interval: Duration
     /// Between two vehicles that go offline at the end, so that the fleet sends no more updates a second than it may.
     let pause: Duration
-    let configuration: VehicleReporterConfiguration
+    /// One for each vehicle.
+    let reporters: [VehicleReporter]
     let provider: ProviderID
     let engine: URL
     let tokens: any TokenProvider
@@ -46,8 +47,15 @@ struct SimulatedFleet: Sendable {
         self.speed = speed
         self.interval = interval
         self.pause = .seconds(1 / maxRate)
-        self.configuration = VehicleReporterConfiguration(
+        let configuration = VehicleReporterConfiguration(
             reportingInterval: interval, sensor: .customerSupplied, eventCapacity: 16)
+        self.reporters = try self.vehicles.map { vehicle in
+            try FleetAddressOptions.checkingURLs {
+                try VehicleReporter(
+                    provider: provider, vehicle: vehicle, engine: engine, tokens: tokens, transport: transport,
+                    configuration: configuration)
+            }
+        }
         self.provider = provider
         self.engine = engine
         self.tokens = tokens
@@ -70,14 +78,14 @@ struct SimulatedFleet: Sendable {
 
     /// Drives for a time, with so many trips a minute, then sets the vehicles offline that have begun, one by one.
     func drive(for time: RunningTime, tripsPerMinute: Double) async {
-        let spread = self.configuration.reportingInterval / self.vehicles.count
+        let spread = self.interval / self.vehicles.count
         await withTaskGroup(of: Void.self) { group in
-            for (index, vehicle) in self.vehicles.enumerated() {
+            for (index, reporter) in self.reporters.enumerated() {
                 group.addTask {
                     // Spread over the interval, as the phones of a fleet are.
                     guard (try? await Task.sleep(for: spread * index)) != nil else { return }
                     await self.drive(
-                        vehicle, from: self.starts[index % self.starts.count], endingAfter: self.pause * index)
+                        reporter, from: self.starts[index % self.starts.count], endingAfter: self.pause * index)
                 }
             }
             if let backend = self.backend, tripsPerMinute > 0 {
@@ -90,12 +98,7 @@ struct SimulatedFleet: Sendable {
     }
 
     /// Drives until the task is cancelled, and goes offline a while after that.
-    private func drive(_ vehicle: VehicleID, from start: Route, endingAfter pause: Duration) async {
-        guard
-            let reporter = try? VehicleReporter(
-                provider: self.provider, vehicle: vehicle, engine: self.engine, tokens: self.tokens,
-                transport: self.transport, configuration: self.configuration)
-        else { return }
+    private func drive(_ reporter: VehicleReporter, from start: Route, endingAfter pause: Duration) async {
         let updates = reporter.updates()
         let counting = Task { [meter] in
             for await update in updates { meter.count(update) }
