@@ -144,7 +144,11 @@ def test_authorities_are_read_again_when_they_change(folder, certificates):
     assert answers(certificates["dispatch"]) == 200
     # What cannot be read changes nothing, and is told once: the next change is looked at for itself.
     (folder / "authority.pem").write_text("nothing", encoding="utf-8")
-    time.sleep(5)
+    def is_failing(number):
+        text = get(server, folder, "/metrics", pair=pair).text
+        return f"\nfleetpass_certificate_reload_failing {number}\n" in text
+
+    eventually(lambda: is_failing(1), "nothing tells that the file cannot be used")
     assert (answers(certificates["dispatch"]), answers(pair)) == (200, 200)
     shutil.copy(folder / "second.pem", folder / "authority.pem")
     eventually(lambda: answers(certificates["dispatch"]) is None, "the old authority is still taken")

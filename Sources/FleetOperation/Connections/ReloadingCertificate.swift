@@ -67,19 +67,25 @@ package final class ReloadingCertificate: Service {
     /// What connections over HTTP and gRPC open with.
     package var tls: ServerTLS { ServerTLS { self.current } }
 
-    /// When what is in force ends, in the Prometheus text format.
+    private static let reading = "reading the certificate"
+
+    /// When what is in force ends, and whether it is still the one before, in the Prometheus text format.
     package var metrics: String {
         var family = MetricFamily(
             "fleetpass_certificate_expiry_timestamp_seconds", .gauge,
             help: "When the first certificate of the chain in force ends, in Unix seconds.")
         family.set(self.state.withLock(\.validity.end).timeIntervalSince1970)
-        return family.text
+        var failing = MetricFamily(
+            "fleetpass_certificate_reload_failing", .gauge,
+            help: "Whether the certificate's files changed and could not be used; the one before stays in force then.")
+        failing.set(self.watching.problem(of: Self.reading) == nil ? 0 : 1)
+        return family.text + failing.text
     }
 
     /// Looks at the files every two seconds, until shutdown.
     package func run() async throws {
         await untilShutdown(waitingFirst: true) {
-            await self.watching.perform("reading the certificate") { try self.refresh() }
+            await self.watching.perform(Self.reading) { try self.refresh() }
         }
     }
 

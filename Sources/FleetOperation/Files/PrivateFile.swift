@@ -17,12 +17,17 @@ package enum PrivateFile {
     /// - Parameters:
     ///   - path: The file, which must not exist.
     ///   - bytes: What it holds.
+    ///   - goesToFolder: Whether it belongs to whom its folder does where the superuser makes it: to the user of a server that
+    ///     reads it there.
     /// - Throws: ``SystemRefusal`` where it is not written as a whole; then there is no file.
-    package static func make(at path: String, holding bytes: Data = Data()) throws(SystemRefusal) {
+    package static func make(
+        at path: String, holding bytes: Data = Data(), goesToFolder: Bool = false
+    ) throws(SystemRefusal) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw SystemRefusal() }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
+            if goesToFolder, geteuid() == 0 { try self.give(descriptor, toOwnerOfFolderOf: path) }
             try file.write(contentsOf: bytes)
             try file.synchronize()
             try file.close()
@@ -30,6 +35,14 @@ package enum PrivateFile {
             let refusal = SystemRefusal(behind: error)
             unlink(path)
             throw refusal
+        }
+    }
+
+    private static func give(_ descriptor: CInt, toOwnerOfFolderOf path: String) throws(SystemRefusal) {
+        var status = stat()
+        let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
+        guard stat(folder, &status) == 0, fchown(descriptor, status.st_uid, status.st_gid) == 0 else {
+            throw SystemRefusal()
         }
     }
 

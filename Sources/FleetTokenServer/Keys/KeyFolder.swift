@@ -351,8 +351,8 @@ extension KeyFolder {
         }
     }
 
-    /// Writes what a file is to hold beside it, so that it appears whole; its owner alone can read it from its first moment,
-    /// and it is on the disk, as whoever handed a key over removes it.
+    /// Writes what a file is to hold beside it, so that it appears whole; the folder's owner alone can read it from its first
+    /// moment, and it is on the disk, as whoever handed a key over removes it.
     ///
     /// - Returns: The draft's name.
     private func draft(_ bytes: Data, of name: String) throws(SystemRefusal) -> String {
@@ -360,7 +360,7 @@ extension KeyFolder {
         let path = self.path(of: draft)
         // One of a run that was killed.
         unlink(path)
-        try PrivateFile.make(at: path, holding: bytes)
+        try PrivateFile.make(at: path, holding: bytes, goesToFolder: true)
         return draft
     }
 

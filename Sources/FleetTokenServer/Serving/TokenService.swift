@@ -123,6 +123,16 @@ package struct TokenService: Service {
             leftOut.set(Double(publisher.leftOut))
             return [leftOut]
         }
+        self.metrics.add { [watching] in
+            var failing = MetricFamily(
+                "fleetpass_reload_failing", .gauge, labels: ["part"],
+                help: "Whether a file that changed could not be used; what was read of it before stays in force then.")
+            func set(_ part: String, _ isFailing: Bool) { failing.set(isFailing ? 1 : 0, part) }
+            if keys != nil { set("key_folder", watching.problem(of: Self.keyFolder) != nil) }
+            if !callers.isEmpty { set("callers", callers.contains { watching.problem(of: Self.part($0)) != nil }) }
+            if let signers { set("signers", signers.hasStaleKeys) }
+            return [failing]
+        }
         if let signers, !signers.roles.isEmpty { signers.report(to: self.metrics) }
         if FileMode.isWritableByOthers(data) {
             let next = FileMode.isForEverybody(data) ? "name a folder of the server's own as data" : "chmod 700 \(data)"
@@ -223,13 +233,16 @@ package struct TokenService: Service {
         }
     }
 
+    private static let keyFolder = "the key folder"
+    private static func part(_ file: CallersFile) -> String { "the callers' file \(file.path)" }
+
     /// Takes over what changed in the folder, the key files, the callers' files and the store.
     ///
     /// What is in force stays where that fails.
     package func refresh() async {
-        await self.watching.perform("the key folder") { try self.refreshKeys() }
+        await self.watching.perform(Self.keyFolder) { try self.refreshKeys() }
         for file in self.callers {
-            await self.watching.perform("the callers' file \(file.path)") {
+            await self.watching.perform(Self.part(file)) {
                 guard try file.refresh() else { return }
                 self.logger.notice("callers read again", metadata: ["file": "\(file.path)"])
             }

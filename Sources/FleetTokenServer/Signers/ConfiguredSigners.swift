@@ -114,6 +114,9 @@ public final class ConfiguredSigners: Sendable {
         return (changes, problems)
     }
 
+    /// Whether a key is in force whose file has changed since and cannot be used.
+    var hasStaleKeys: Bool { self.keyFiles.contains(where: \.isStale) }
+
     /// The roles that have a signer here.
     public var roles: Set<Role> { Set(self.plans.keys) }
 

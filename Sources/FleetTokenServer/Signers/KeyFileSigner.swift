@@ -51,6 +51,9 @@ final class KeyFileSigner: LocalKeySigner {
         self.state.withLock { [$0.signer.publicKey].compactMap(\.self) + $0.former.published(at: time) }
     }
 
+    /// Whether the file could not be used when it was looked at last, so that the key before is in force.
+    var isStale: Bool { self.state.withLock { $0.problem != nil } }
+
     /// Reads the file again if it changed; the key in force stays when it cannot be used.
     ///
     /// One that cannot be used is read each time, as mended permissions change neither its size nor its date.

@@ -7,6 +7,12 @@ import FleetTokenServer
 import Foundation
 import Logging
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Where the token server's store is.
 struct TokenStoreOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The data folder of the token server.", valueName: "dir"), completion: .directory)
@@ -109,8 +115,12 @@ struct TokenStoreOptions: ParsableArguments {
 }
 
 extension AuditChange.Actor {
-    /// The user of this machine who runs the command.
-    static var localUser: Self { Self(localUser: NSUserName()) }
+    /// The user of this machine who runs the command, by the name that the system knows; nobody's environment counts.
+    static var localUser: Self {
+        let user = geteuid()
+        guard let name = getpwuid(user)?.pointee.pw_name else { return Self(localUser: "uid \(user)") }
+        return Self(localUser: String(cString: name))
+    }
 }
 
 /// Reads a time of day with its zone from the command line.

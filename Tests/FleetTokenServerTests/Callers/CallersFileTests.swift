@@ -107,13 +107,20 @@ import Testing
             provider: try ProviderID(checking: "acme"), callers: [file],
             following: try FollowedServers(logger: .silent),
             logger: Logger(label: "test") { _ in LeakTests.Handler(log: log) })
+        func isFailing(_ number: Int) -> Bool {
+            service.metrics.text.contains("fleetpass_reload_failing{part=\"callers\"} \(number)\n")
+        }
         await service.refresh()
+        #expect(isFailing(0))
         try world.write("{")
         for _ in 0..<3 { await service.refresh() }
+        #expect(isFailing(1))
+        #expect(service.metrics.text.contains("fleetpass_reload_failing{part=\"key_folder\"} 0\n"))
         #expect(log.contents.split(separator: "\n").count { $0.contains("what was read last stays in force") } == 1)
         #expect(try await file.caller(of: Self.request(secrets[0]))?.name == "app")
         _ = try world.name(["other"])
         await service.refresh()
+        #expect(isFailing(0))
         await #expect(throws: CallerRefusal.self) { try await file.caller(of: Self.request(secrets[0])) }
         #expect(log.contents.split(separator: "\n").count { $0.contains("callers read again") } == 1)
         #expect(!log.contents.contains(secrets[0]))

@@ -48,6 +48,24 @@ import Testing
 
     private static let now = Date(timeIntervalSince1970: 1_767_225_600)
 
+    @Test(.enabled(if: geteuid() == 0, "Only the superuser makes files for others."))
+    func `what the superuser writes is the server's, whose the folder is`() throws {
+        let world = try World()
+        func owner(of name: String) throws -> UInt32? {
+            let path = world.url.appending(path: name).path(percentEncoded: false)
+            return (try FileManager.default.attributesOfItem(atPath: path)[.ownerAccountID] as? NSNumber)?.uint32Value
+        }
+        for name in [".", "driver.json"] {
+            #expect(chown(world.url.appending(path: name).path(percentEncoded: false), 10_001, 10_001) == 0)
+        }
+        _ = try world.folder.rotate(.driver, at: Self.now)
+        _ = try world.folder.retire(world.first.keyID, of: .driver, at: Self.now, isForced: true)
+        for name in try FileManager.default.contentsOfDirectory(atPath: world.url.path(percentEncoded: false)) {
+            #expect(try owner(of: name) == 10_001, "\(name)")
+        }
+        #expect(try owner(of: ".retired") == 10_001)
+    }
+
     @Test func `a new key is published at once, signs later, and the old one can go last`() async throws {
         let world = try World()
         let keys = try SigningKeys(folder: world.folder, provider: try ProviderID(checking: "acme"))

@@ -72,7 +72,7 @@ import X509
         #expect(world.told(.warning).count == 1)
         #expect(world.told(.warning).first?.contains("has ended") == true)
         let end = Int(Self.start.timeIntervalSince1970) - 3600
-        #expect(certificate.metrics.hasSuffix("\nfleetpass_certificate_expiry_timestamp_seconds \(end)\n"))
+        #expect(certificate.metrics.contains("\nfleetpass_certificate_expiry_timestamp_seconds \(end)\n"))
         // Another such is news.
         try world.write(from: Self.start - 90 * day, to: Self.start - 60)
         for _ in 0..<3 { try certificate.refresh() }
