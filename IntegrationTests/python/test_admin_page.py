@@ -152,6 +152,16 @@ def test_the_inspector_sends_and_keeps_nothing(server, tmp_path):
         assert page.value("localStorage.length + sessionStorage.length + document.cookie.length") == 0
 
 
+def test_an_inspected_token_fits_on_a_narrow_phone(server, tmp_path):
+    token = server.get(f"/token/driver/{'W' * 64}").json()["jwt"]
+    with Browser(tmp_path / "profile", width=360, height=740) as page:
+        sign_in(page, server)
+        page.focus("#token")
+        page.type(token)
+        page.wait("document.querySelectorAll('#findings li').length > 4")
+        assert page.value("document.documentElement.scrollWidth") <= 360
+
+
 def test_that_there_are_more_assignments_is_told_and_each_is_found(server, tmp_path):
     with contextlib.closing(sqlite3.connect(server.folder / "token-server.sqlite")) as store, store:
         store.executemany(
