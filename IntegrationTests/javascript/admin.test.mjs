@@ -433,6 +433,59 @@ test("a token that ends while it is shown is good no longer, and nothing but tha
   assert.equal(shownFindings().length, 1);
 });
 
+/** A server that withdraws what the page asks it to, for half an hour. */
+function withdrawingServer() {
+  const revocations = [];
+  const ends_at = new Date((now + 1800) * 1000).toISOString();
+  return async (path, init) => {
+    if (path.startsWith("/.well-known/")) return keysAnswer(path);
+    if (init.body) revocations.push({ ...JSON.parse(init.body), ends_at });
+    return Response.json({ assignments: [], decisions: [], revocations: [...revocations], keys: [] }, dated(now));
+  };
+}
+
+test("a token that is withdrawn, or whose key is, is not called good", async (context) => {
+  context.after(() => { answering = undefined; ahead = 0; });
+  const { kid, ...nameless } = header;
+  const saidOf = (found) => found.filter(([, text]) => /withdrawn|^Good/.test(text));
+  const notLooked = ["", "Whether it is withdrawn is not looked at here without the administrator's secret."];
+  const notListed = ["", "Neither it nor its key is among the withdrawn tokens above."];
+  const good = ["good", "Good for another 55 min 0 s."];
+  for (const [kind, one, said] of [
+    ["fingerprint", header, /^It is withdrawn until /], ["key", header, /^Its key k1 is withdrawn until /],
+    ["key", nameless, /^Its key k1 is withdrawn until /],
+  ]) {
+    find("sign-out").listeners.get("submit")({ preventDefault() {} });
+    const token = await signed(one, claims);
+    const found = await findings(token);
+    assert.deepEqual(saidOf(found), [notLooked, good]);
+    await signIn(withdrawingServer());
+    const seeAfter = async (seconds) => {
+      ahead = seconds;
+      await later.pop()();
+      return shownFindings();
+    };
+    assert.deepEqual(saidOf(await seeAfter(0)), [notListed, good]);
+    const [, fingerprint] = found.map(([, text]) => /fingerprint is (\w+)/.exec(text)).find(Boolean);
+    const lines = find("findings").children;
+    await submit("revoke", { kind, value: kind === "key" ? "k1" : fingerprint });
+    const withdrawn = await seeAfter(0);
+    assert.match(bad(withdrawn).join(), said);
+    assert.equal(saidOf(withdrawn).length, 1);
+    assert.notEqual(find("findings").children, lines, "a screen reader is told");
+    assert.deepEqual(await findings(token), withdrawn);
+    // A revocation ends when nothing of it can be alive.
+    assert.deepEqual(saidOf(await seeAfter(1800)), [notListed, ["good", "Good for another 25 min 0 s."]]);
+    assert.equal(bad(await seeAfter(0)).length, 1);
+    find("sign-out").listeners.get("submit")({ preventDefault() {} });
+    assert.deepEqual(saidOf(await seeAfter(0)), [notLooked, good]);
+    // Another token's withdrawal is not this one's.
+    await signIn(withdrawingServer());
+    await submit("revoke", { kind, value: "another" });
+    assert.deepEqual(saidOf(await seeAfter(0)), [notListed, good]);
+  }
+});
+
 test("a token that names no key is tried with all of its account", async () => {
   const { kid, ...nameless } = header;
   assert.deepEqual((await findings(await signed(nameless, claims)))[0], ["good", "The key k1 of this server signed it."]);

@@ -152,6 +152,24 @@ def test_the_inspector_sends_and_keeps_nothing(server, tmp_path):
         assert page.value("localStorage.length + sessionStorage.length + document.cookie.length") == 0
 
 
+def test_the_inspector_calls_no_token_good_that_is_withdrawn(server, tmp_path):
+    token = server.get("/token/driver/veh-7").json()["jwt"]
+    fingerprint = hashlib.sha256(token.encode()).hexdigest()[:16]
+    with Browser(tmp_path / "profile") as page:
+        sign_in(page, server)
+        page.focus("#token")
+        page.type(token)
+        page.wait("document.getElementById('findings').innerText.includes('Good for another')")
+        assert "Neither it nor its key is among the withdrawn" in page.text()
+        page.value("document.querySelector('#revoke [name=kind]').value = 'fingerprint'")
+        page.focus("#revoke [name=value]")
+        page.type(fingerprint)
+        page.press("Enter")
+        page.wait("document.querySelector('#findings .bad')?.innerText.startsWith('It is withdrawn until ')")
+        assert "Good for" not in page.value("document.getElementById('findings').innerText")
+        assert not page.console, page.console
+
+
 def test_an_inspected_token_fits_on_a_narrow_phone(server, tmp_path):
     token = server.get(f"/token/driver/{'W' * 64}").json()["jwt"]
     with Browser(tmp_path / "profile", width=360, height=740) as page:

@@ -18,6 +18,8 @@ const questions = new Map();
 const mostAssignments = 1000;
 /// How far the server's clock is ahead of this machine's, as its answers tell. In milliseconds.
 let ahead = 0;
+/// What is withdrawn, as it was listed last; `undefined` where nobody is signed in.
+let withdrawn;
 /// How far an answer's Date may lag behind that clock: it is cut to a second, and made once a second. In milliseconds.
 const dateLag = 2000;
 
@@ -191,6 +193,7 @@ async function showDecisions() {
 async function showRevocations() {
   const revocations = await list("revocations");
   if (!revocations) return;
+  withdrawn = revocations;
   fill("revocations", revocations.map((one) => [one.kind, code(one.value), moment(one.ends_at)]), "None is withdrawn.");
 }
 
@@ -215,6 +218,7 @@ function open() {
 
 function close() {
   use("");
+  withdrawn = undefined;
   find("records").hidden = true;
   find("sign-in").hidden = false;
   find("sign-out").hidden = true;
@@ -282,7 +286,7 @@ async function keysFor({ header: { kid }, payload: { iss } }) {
 }
 
 /// What a token's checks say, each as [holds, words]; `undefined` for what is neither good nor bad.
-function explain({ checks, payload, keyID }, now) {
+function explain({ checks, header, payload, keyID }, mark, now) {
   const of = (rule) => checks.find((check) => check.rule === rule);
   const isPassed = (rule) => of(rule).outcome === "passed";
   const findings = checks.filter((check) => check.outcome === "refused").map(({ detail, fix }) => [false, visible(`${detail} ${fix}`)]);
@@ -290,10 +294,26 @@ function explain({ checks, payload, keyID }, now) {
   else if (payload && !findings.length) findings.push([undefined, `The signature was not verified: ${visible(of("key").detail)}.`]);
   if (!payload) return findings;
   if (isPassed("issuer")) findings.push([true, `Made for the account ${nameWords(payload.iss)}.`]);
-  if (isPassed("expiry") && isPassed("expiryCeiling")) findings.push([true, `Good for another ${span(payload.exp - now)}.`]);
+  const withdrawal = withdrawalOf(mark, [header.kid, keyID], now);
+  findings.push(withdrawal);
+  const isGood = withdrawal[0] !== false && isPassed("expiry") && isPassed("expiryCeiling");
+  if (isGood) findings.push([true, `Good for another ${span(payload.exp - now)}.`]);
   if (isPassed("claims")) findings.push(...reached(payload.authorization ?? {}));
   findings.push([undefined, "What it may do there is decided by the role of the account that signed, which no token tells."]);
+  if (mark) findings.push([undefined, `Its fingerprint is ${mark}.`]);
   return findings;
+}
+
+/// Whether a token is withdrawn, by its fingerprint or by its key, as far as the list of withdrawn tokens tells.
+function withdrawalOf(mark, keyIDs, now) {
+  const living = (withdrawn ?? []).filter((one) => Date.parse(one.ends_at) > now * 1000);
+  const token = living.find((one) => one.kind === "fingerprint" && one.value === mark);
+  const key = living.find((one) => one.kind === "key" && keyIDs.includes(one.value));
+  if (token) return [false, `It is withdrawn until ${timeWords(token.ends_at)}.`];
+  if (key) return [false, `Its key ${nameWords(key.value)} is withdrawn until ${timeWords(key.ends_at)}.`];
+  if (withdrawn && mark) return [undefined, "Neither it nor its key is among the withdrawn tokens above."];
+  const lack = withdrawn ? "its fingerprint" : "the administrator's secret";
+  return [undefined, `Whether it is withdrawn is not looked at here without ${lack}.`];
 }
 
 function reached(claims) {
@@ -323,23 +343,23 @@ async function inspect() {
   // The account alone leaves the page, to ask for its keys; their answers tell the server's time, too.
   const read = await examine(token, { now: serverSeconds() });
   const keys = read.payload && await keysFor(read);
-  const more = read.payload && globalThis.crypto?.subtle ? [[undefined, `Its fingerprint is ${await fingerprint(token)}.`]] : [];
+  const mark = read.payload && globalThis.crypto?.subtle ? await fingerprint(token) : undefined;
   // Another token may have been pasted in the meantime.
   if (round !== reading) return;
   const parts = [read.header, read.payload].filter(Boolean);
   find("content").textContent = parts.map((part) => visible(JSON.stringify(part, null, 2))).join("\n");
   find("content").hidden = !parts.length;
-  await tell(round, token, keys, more);
+  await tell(round, token, keys, mark);
 }
 
-/// Tells what is found of a token by now, and each second again while it is there, as it ends by itself. Where the
-/// outcomes are those of before, a screen reader is not told of the seconds that went by.
-async function tell(round, token, keys, more, told = {}) {
+/// Tells what is found of a token by now, and each second again while it is there, as it ends by itself and may be
+/// withdrawn. Where the outcomes are those of before, a screen reader is not told of the seconds that went by.
+async function tell(round, token, keys, mark, told = {}) {
   const now = serverSeconds();
   const result = await examine(token, { now, ...keys });
   if (round !== reading) return;
-  const findings = [...explain(result, now), ...more];
-  const outcomes = result.checks.map((check) => check.outcome).join();
+  const findings = explain(result, mark, now);
+  const outcomes = [...result.checks.map((check) => check.outcome), ...findings.map(([holds]) => holds)].join();
   const list = find("findings");
   if (outcomes !== told.outcomes) {
     list.replaceChildren(...findings.map(([holds, text]) => element("li", text, holds === undefined ? "" : holds ? "good" : "bad")));
@@ -350,7 +370,7 @@ async function tell(round, token, keys, more, told = {}) {
       list.children[index].textContent = text;
     }
   }
-  setTimeout(() => tell(round, token, keys, more, { outcomes, findings }), 1000);
+  setTimeout(() => tell(round, token, keys, mark, { outcomes, findings }), 1000);
 }
 
 find("token").addEventListener("input", inspect);
