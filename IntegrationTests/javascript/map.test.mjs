@@ -27,8 +27,10 @@ function leaflet(context) {
     getElement() { return { classList: { toggle() {} }, querySelector: () => ({ setAttribute: (_, turn) => { this.turn = turn; } }) }; }
   }
   const bounds = { contains: () => true, pad: () => bounds };
+  const container = element({ left: 0, right: 640, top: 0, bottom: 480 });
   const map = {
     setView: () => map, on() {}, invalidateSize() {}, fitBounds() {}, getBounds: () => bounds, attributionControl: { setPrefix() {} },
+    getContainer: () => container, getSize: () => ({ x: container.box.right, y: container.box.bottom }),
   };
   const control = () => ({ addTo() {} });
   const node = () => ({ setAttribute() {}, append() {} });
@@ -38,10 +40,18 @@ function leaflet(context) {
       polyline: (...parts) => new Line(...parts), marker: (...parts) => new Marker(...parts), divIcon: () => ({}), latLngBounds: () => bounds,
     },
     ResizeObserver: class { observe() {} },
-    document: { createElement: node, createElementNS: node, querySelector: () => ({ offsetHeight: 0 }) },
+    document: { createElement: node, createElementNS: node, querySelector: () => element({ left: 0, right: 640, top: 480, bottom: 480 }) },
   });
   context.after(() => { for (const name of ["L", "ResizeObserver", "document"]) delete globalThis[name]; });
   return drawn;
+}
+
+/** An element with its place in the window, and its classes. */
+function element(box) {
+  const classes = new Set();
+  return {
+    box, classes, classList: { add: (name) => classes.add(name), remove: (name) => classes.delete(name) }, getBoundingClientRect: () => box,
+  };
 }
 
 /** A state of things that are all in one place, with these ids. */
@@ -184,9 +194,10 @@ test("a reader who went round the world is brought back to where everything is",
   leaflet(context);
   const views = [];
   const heard = {};
+  const container = element({});
   let lng = 20;
   const map = {
-    on(name, hear) { heard[name] = hear; }, getCenter: () => ({ lat: 1, lng }), getZoom: () => 3,
+    getContainer: () => container, on(name, hear) { heard[name] = hear; }, getCenter: () => ({ lat: 1, lng }), getZoom: () => 3,
     setView(place, zoom, options) { heard.movestart(); views.push([place, zoom, options]); lng = place[1]; heard.moveend(); },
   };
   const sight = new Sight(map);
@@ -200,6 +211,26 @@ test("a reader who went round the world is brought back to where everything is",
   move(-750);
   assert.deepEqual(views, [[[1, 0], 3, { animate: false }], [[1, 330], 3, { animate: false }]]);
   assert.ok(sight.isReaders);
+});
+
+test("a shared map leaves room for what it shows, whatever the card covers", (context) => {
+  leaflet(context);
+  const map = L.map();
+  const { box } = map.getContainer();
+  const vertical = (height, card) => {
+    Object.assign(box, { right: 640, bottom: height });
+    document.querySelector = () => element(card);
+    let padding;
+    map.fitBounds = (_, { paddingTopLeft, paddingBottomRight }) => { padding = [paddingTopLeft, paddingBottomRight]; };
+    new ShareMap({}, {}).draw({ vehicle: [1, 1], signs: [] });
+    return padding.map(([, y]) => y);
+  };
+  assert.deepEqual(vertical(800, { left: 12, top: 560 }), [50, 270]);
+  for (const height of [100, 280, 320]) {
+    const [top, bottom] = vertical(height, { left: 12, top: 10 });
+    assert.ok(top + bottom < height && top > 0, `${height}`);
+  }
+  assert.deepEqual(vertical(480, { left: 640, top: 0 }), [50, 30], "it lies beside the map");
 });
 
 /** The longitudes of places, however these are nested. */

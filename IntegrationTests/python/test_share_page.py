@@ -56,6 +56,26 @@ def test_a_shared_map_that_the_reader_zoomed_stays_so(service, server_token, dri
 
 
 @needs_leaflet
+@pytest.mark.parametrize("size", [(640, 280), (844, 390), (320, 420)])
+def test_a_shared_map_shows_everything_in_a_low_window_too(service, server_token, driven, new_id, page, picture, size):
+    width, height = size
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, driven[0])
+    report(service, driven[0], MOUNTAIN_VIEW | {"longitude": -122.0839}, driven[1])
+    page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+    page.open(f"{service.http}/share/trips/{trip}")
+    boxes = "[...document.querySelectorAll('.leaflet-marker-icon')].map((it) => it.getBoundingClientRect())"
+    page.wait(f"{boxes}.length === 3 && {NOT_ZOOMING}")
+    picture(page, f"-{width}")
+    inside = f"({{ left, right, top, bottom }}) => left >= 0 && top >= 0 && right <= {width} && bottom <= {height}"
+    assert page.value(f"{boxes}.every({inside})")
+    if width > height:
+        edge = page.value("document.querySelector('.card').getBoundingClientRect().left")
+        assert page.value(f"{boxes}.every(({{ right }}) => right <= {edge})"), "the card lies beside the map"
+        assert page.value("document.documentElement.scrollHeight") <= height
+
+
+@needs_leaflet
 def test_a_shared_map_takes_off_what_is_no_longer_so(service, server_token, driven, new_id, page):
     vehicle, token = driven
     trip = new_id("trip")

@@ -61,10 +61,24 @@ export class ShareMap {
     }
     const shown = [vehicle, ...signs.map((sign) => sign.place)].filter(Boolean);
     if (!this.#sight.isReaders && shown.length > 0) {
-      // The card covers the lower part.
-      const covered = document.querySelector(".card").offsetHeight + 20;
-      this.#sight.fit(L.latLngBounds(shown), { maxZoom: 16, paddingTopLeft: [50, 50], paddingBottomRight: [50, covered + 30] });
+      this.#sight.fit(L.latLngBounds(shown), { maxZoom: 16, ...this.#padding() });
     }
+  }
+
+  /**
+   * How far from the map's edges things are to be.
+   *
+   * Some room is left in the lowest window, as Leaflet goes astray where there is less than none.
+   */
+  #padding() {
+    const { x, y } = this.#map.getSize();
+    const map = this.#map.getContainer().getBoundingClientRect();
+    const card = document.querySelector(".card").getBoundingClientRect();
+    // The card covers the lower part, unless it lies beside the map.
+    const covered = card.left < map.right ? map.bottom - card.top : 0;
+    const side = Math.min(50, x / 4);
+    const [top, bottom] = [Math.min(50, y / 8), Math.min(covered + 30, (y * 3) / 4)];
+    return { paddingTopLeft: [side, top], paddingBottomRight: [side, bottom] };
   }
 
   /** Takes everything off. */
