@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { FleetMap, Sight, bearing } from "../../Sources/FleetEngine/Page/Web/map.js";
@@ -232,6 +233,13 @@ test("a shared map leaves room for what it shows, whatever the card covers", (co
   }
   assert.deepEqual(vertical(480, { left: 640, top: 0 }), [50, 30], "it lies beside the map");
 });
+
+for (const [page, name] of [["page", "Map of the fleet"], ["share", "Map of the vehicle"]]) {
+  test(`the map of ${page}.html has a role and a name, as it is a stop of the tab key`, () => {
+    const html = readFileSync(new URL(`../../Sources/FleetEngine/Page/Web/${page}.html`, import.meta.url), "utf8");
+    assert.match(html, new RegExp(`<div id="map" class="map" role="region" aria-label="${name}">`));
+  });
+}
 
 /** The longitudes of places, however these are nested. */
 const longitudes = (places) => places.flat(Infinity).filter((_, index) => index % 2 === 1);

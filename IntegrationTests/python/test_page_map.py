@@ -79,6 +79,7 @@ def test_the_tab_key_is_seen_to_go_through_the_map_and_stops_at_nothing_that_doe
     page.open(service.http)
     is_live(page)
     page.wait(f"!!document.querySelector('.leaflet-marker-icon[title=\"{driven[0]}\"]')")
+    assert page.value("document.querySelector('#map[role=region]')?.ariaLabel") == "Map of the fleet"
     page.focus("#help")
     # Leaflet takes away the outlines of the map and its buttons as they are reached.
     for reached, part, drawn in [("#map", "::after", "border-top"), (".leaflet-control-zoom-in", "", "outline"),
