@@ -214,6 +214,28 @@ test("a reader who went round the world is brought back to where everything is",
   assert.ok(sight.isReaders);
 });
 
+test("while the page moves the map, nothing on it glides", () => {
+  const heard = {};
+  const seen = [];
+  let lng = 400;
+  const container = element({});
+  const map = {
+    getContainer: () => container, on(name, hear) { heard[name] = hear; }, getCenter: () => ({ lat: 1, lng }), getZoom: () => 3,
+    fitBounds() { heard.movestart(); seen.push([...container.classes]); },
+    setView(place) { lng = place[1]; heard.movestart(); seen.push([...container.classes]); },
+  };
+  // The style must be computed while the class is there, or nothing is known of it.
+  container.getBoundingClientRect = () => seen.push([...container.classes]);
+  const sight = new Sight(map);
+  sight.beside([0, 1]);
+  sight.fit({}, {});
+  heard.moveend();
+  assert.deepEqual(seen, Array(4).fill(["moved"]));
+  assert.deepEqual([container.classes.size, sight.isReaders], [0, false]);
+  const css = readFileSync(new URL("../../Sources/FleetEngine/Page/Web/page.css", import.meta.url), "utf8");
+  assert.match(css, /\.moved \.vehicle-icon \{ transition: none; \}/);
+});
+
 test("a shared map leaves room for what it shows, whatever the card covers", (context) => {
   leaflet(context);
   const map = L.map();

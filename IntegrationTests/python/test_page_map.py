@@ -11,7 +11,7 @@ import browser
 from clients import vehicle_body
 from service import Service
 from test_page import (  # noqa: F401 (fixtures)
-    driven, is_live, needs_leaflet, page, picture, report, text_of)
+    driven, is_live, needs_leaflet, page, picture, report, show_only, text_of)
 
 pytestmark = pytest.mark.skipif(
     not browser.PROGRAM, reason="Chromium is missing; Scripts/install-packages.sh --tests installs it")
@@ -88,6 +88,27 @@ def test_the_tab_key_is_seen_to_go_through_the_map_and_stops_at_nothing_that_doe
         assert page.value(f"document.activeElement.matches('{reached}')")
         style = f"getComputedStyle(document.activeElement, '{part}')"
         assert page.value(f"['style', 'width'].map((it) => {style}.getPropertyValue(`{drawn}-${{it}}`))") == ["solid", "2px"]
+
+
+@needs_leaflet
+def test_what_is_on_the_map_is_at_once_where_the_page_moved_it(service, server_token, driven, new_id, page):
+    vehicle, far = driven[0], new_id("vehicle")
+    assert service.rest("POST", f"vehicles?vehicleId={far}", server_token, json=vehicle_body()).status_code == 200
+    report(service, far, {"latitude": 38.1, "longitude": -122.9}, server_token)
+    page.open(service.http)
+    is_live(page)
+    for one in (vehicle, far):
+        page.wait(f"!!document.querySelector('.leaflet-marker-icon[title=\"{one}\"]')")
+    show_only(page, "filter", vehicle)
+    page.wait("document.querySelectorAll('#list .row').length === 1")
+    gliding = """[...document.querySelectorAll('.vehicle-icon')].map((it) => getComputedStyle(it).transform && it)
+      .flatMap((it) => it.getAnimations()).length"""
+    scale = text_of(page, SCALE)
+    # In one turn, so that no vehicle moves by itself in between.
+    assert page.value(f"document.querySelector('#list .row').click(); {gliding}") == 0
+    assert text_of(page, SCALE) != scale
+    # What moves by itself glides.
+    assert page.value(f"document.querySelector('.vehicle-icon').style.transform = 'none'; {gliding}") == 1
 
 
 def test_without_the_map_library_the_page_says_how_to_get_it(tmp_path, page, picture):

@@ -72,16 +72,23 @@ export class Sight {
   #turnBack() {
     const { lat, lng } = this.#map.getCenter();
     const back = nearest(lng, this.#first ?? lng);
-    if (back === lng) return;
-    this.#isOwn = true;
-    this.#map.setView([lat, back], this.#map.getZoom(), { animate: false });
-    this.#isOwn = false;
+    if (back !== lng) this.#move(() => this.#map.setView([lat, back], this.#map.getZoom(), { animate: false }));
   }
 
   /** Shows an area, which is no move of the reader's. A zoom is not animated, as that would start after this returned. */
   fit(bounds, options) {
+    this.#move(() => this.#map.fitBounds(bounds, { ...options, zoom: { animate: false } }));
+  }
+
+  /** Moves the map and what is on it at once: nothing drove from where it was in the window to where it is now. */
+  #move(action) {
+    const node = this.#map.getContainer();
     this.#isOwn = true;
-    this.#map.fitBounds(bounds, { ...options, zoom: { animate: false } });
+    node.classList.add("moved");
+    action();
+    // Has the style computed, so that what glides from now on begins where it is now.
+    node.getBoundingClientRect();
+    node.classList.remove("moved");
     this.#isOwn = false;
   }
 }
