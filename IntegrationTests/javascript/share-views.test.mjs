@@ -13,6 +13,17 @@ test("a trip's way is the engine's route", () => {
   assert.deepEqual(tripView({ tripStatus: "NEW" }).way, []);
 });
 
+test("a new trip looks for a driver until it has a vehicle", () => {
+  for (const trip of [{}, { tripStatus: "NEW" }, { tripStatus: "NEW", vehicleId: "" }]) {
+    assert.equal(tripView(trip).headline, "Looking for a driver");
+  }
+  for (const trip of [{ vehicleId: "veh-1" }, { tripStatus: "NEW", vehicleId: "veh-1" }]) {
+    const { headline, steps } = tripView(trip);
+    assert.deepEqual([headline, steps[0]], ["Your driver was found", { name: "Asked for", state: "now" }]);
+  }
+  assert.equal(tripView({ tripStatus: "ENROUTE_TO_PICKUP", vehicleId: "veh-1" }).headline, "Your driver is on the way");
+});
+
 test("a trip tells of its own next stop, not of another's that comes first", () => {
   const stop = (tripId, eta, distanceMeters) => ({ tripId, eta: `2026-01-01T00:${eta}Z`, distanceMeters });
   const trip = {

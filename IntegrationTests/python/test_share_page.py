@@ -40,6 +40,18 @@ def test_a_trip_is_shared_with_a_token_that_the_browser_fetches(service, server_
     assert len(page.requests) == asked, "nothing is asked after the end"
 
 
+def test_a_trip_looks_for_no_driver_once_it_has_one(service, server_token, driven, new_id, page):
+    trip = new_id("trip")
+    body = {"tripType": "EXCLUSIVE", "pickupPoint": {"point": MOUNTAIN_VIEW}, "dropoffPoint": {"point": MOUNTAIN_VIEW}}
+    assert service.rest("POST", f"trips?tripId={trip}", server_token, json=body).status_code == 200
+    page.open(f"{service.http}/share/trips/{trip}")
+    page.wait("document.getElementById('headline').innerText === 'Looking for a driver'")
+    answer = service.rest("PUT", f"trips/{trip}?updateMask=vehicleId", server_token, json={"vehicleId": driven[0]})
+    assert answer.status_code == 200 and answer.json()["tripStatus"] == "NEW", answer.text
+    page.wait("document.getElementById('headline').innerText === 'Your driver was found'", seconds=20)
+    assert page.value("document.title").startswith("Your driver was found")
+
+
 @needs_leaflet
 def test_a_shared_map_that_the_reader_zoomed_stays_so(service, server_token, driven, new_id, page):
     trip = new_id("trip")

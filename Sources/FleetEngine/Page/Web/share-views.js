@@ -48,7 +48,7 @@ export function tripView(trip) {
   const spoken = isOver ? "" : joined(isAfterOthers && "Another stop comes first", seconds(time));
   return {
     isOver,
-    headline: tripHeadlines[status] ?? "On the way",
+    headline: tripHeadline(status, trip.vehicleId),
     sub: isOver ? "" : joined(spoken, metres(distance)),
     spoken,
     steps: status === "CANCELED" ? [] : tripSteps.map(([, name], index) => ({ name, state: index < at || status === "COMPLETE" ? "done" : index === at ? "now" : "next" })),
@@ -60,6 +60,11 @@ export function tripView(trip) {
     signs: [["P", "pickup", trip.pickupPoint], ["D", "dropoff", trip.dropoffPoint]]
       .map(([letter, name, place]) => ({ letter, name, place: point(place?.point) })).filter(({ place }) => place),
   };
+}
+
+/** A vehicle may be found while it is still with others; the trip is as new as before then. */
+function tripHeadline(status, vehicleID) {
+  return status === "NEW" && vehicleID ? "Your driver was found" : tripHeadlines[status] ?? "On the way";
 }
 
 /**
