@@ -160,6 +160,28 @@ def test_delivery_vehicles_show_their_stops_and_tasks_can_be_filtered(service, n
     page.wait("document.querySelectorAll('#list .row').length === 1")
 
 
+def test_a_list_is_searched_for_what_names_its_things_and_not_for_how_old_they_are(service, page):
+    page.open(f"{service.http}/#matrix")
+    is_live(page)
+    found = page.value("""import('/page/lists.js').then(({ Lists }) => {
+      const fields = { id: 'it', state: 'open', stops: [], trips: [], type: 'auto', reported: 10 };
+      const one = (it) => new Map([['it', { ...fields, ...it }]]);
+      const [vehicles, deliveryVehicles, tasks, none] = [one(), one(), one({ tracking: 'Shipment-7' }), new Map()];
+      const state = { vehicles, deliveryVehicles, tasks, trips: none, tokens: none, refusals: none };
+      const live = { state, truncated: [], now: 20_000 };
+      const lists = new Lists(live, { colour: () => '', onChoose() {} });
+      const filter = document.getElementById('filter');
+      const count = (kind, wanted) => {
+        filter.value = wanted;
+        lists.show(kind);
+        return document.querySelectorAll('#list .row').length;
+      };
+      const kinds = ['vehicles', 'deliveryVehicles', 'tasks'];
+      return kinds.map((kind) => ['0 s ago', 'it', 'shipment-7'].map((wanted) => count(kind, wanted)));
+    })""")
+    assert found == [[0, 1, 0], [0, 1, 0], [0, 1, 1]]
+
+
 def test_a_link_leads_where_it_says(service, new_id, page):
     token = service.mint("delivery_server")
     task = new_id("task")

@@ -115,7 +115,7 @@ export class Lists {
     const state = byID("filter-state").value;
     return [...this.live.state[this.kind].values()]
       .filter((it) => (!state || list.state(it) === state)
-        && (!wanted || `${it.id} ${list.state(it)} ${list.text(it)} ${list.aside(it, 0)}`.toLowerCase().includes(wanted)))
+        && (!wanted || `${it.id} ${it.tracking ?? ""} ${list.state(it)} ${list.text(it)}`.toLowerCase().includes(wanted)))
       .sort((a, b) => list.rank(a) - list.rank(b) || a.id.localeCompare(b.id, "en", { numeric: true }))
       .slice(0, shownRows);
   }
