@@ -206,6 +206,48 @@ def test_a_link_leads_where_it_says(service, new_id, page):
     page.wait(f"{link} === '/share/shipments/second-{task}'", seconds=20)
 
 
+def test_a_link_takes_the_focus_to_what_it_leads_to(service, server_token, driven, new_id, page):
+    vehicle, trip = driven[0], new_id("trip")
+    make_trip(service, server_token, trip, vehicle)
+    page.open(service.http)
+    is_live(page)
+
+    def follow_from(key, name, wanted):
+        page.press(key)
+        show_only(page, "filter", name)
+        page.wait("document.querySelectorAll('#list .row').length === 1")
+        page.value("document.querySelector('#list .row').click()")
+        show_only(page, "filter", wanted)
+        page.focus("#detail .facts .link")
+        page.press("Enter")
+
+    chosen = "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))"
+    for key, name, other in [("r", trip, vehicle), ("v", vehicle, trip)]:
+        follow_from(key, name, other)
+        assert page.value("document.activeElement.id") == "list"
+        assert page.value(f"{chosen}.querySelector('strong').innerText") == other
+    # Where the filter hides it, its details have the focus.
+    follow_from("v", vehicle, "nothing fits this")
+    assert page.value("document.activeElement.matches('#detail h2')") and text_of(page, "#detail h2") == trip
+
+
+def test_a_link_to_what_the_page_does_not_show_takes_the_focus_to_what_it_says(service, page):
+    page.open(f"{service.http}/#live")
+    is_live(page)
+    said = page.value("""import('/page/lists.js').then(({ Lists }) => {
+      const kinds = ['vehicles', 'trips', 'deliveryVehicles', 'tasks', 'tokens', 'refusals'];
+      const state = Object.fromEntries(kinds.map((kind) => [kind, new Map()]));
+      state.vehicles.set('it', { id: 'it', state: 'online', type: 'auto', trips: ['other'], reported: 0 });
+      const lists = new Lists({ state, truncated: [], now: 0 }, { colour: () => '', onChoose() {} });
+      lists.choose('vehicles', 'it');
+      const link = document.querySelector('#detail .facts .link');
+      link.focus();
+      link.click();
+      return document.activeElement.innerText;
+    })""")
+    assert said == "other is no longer there."
+
+
 def test_what_stays_in_a_list_keeps_the_focus(service, page):
     page.open(service.http)
     found = page.value("""import('/page/dom.js').then(({ el, reconcile }) => {

@@ -124,6 +124,11 @@ export class Listbox {
     this.#node.focus({ preventScroll: true });
   }
 
+  /** Whether what is chosen is among what is listed. */
+  get showsChoice() {
+    return Boolean(this.#chosen);
+  }
+
   /** Brings the chosen row into sight. */
   reveal() {
     this.#chosen?.scrollIntoView({ block: "nearest" });

@@ -88,6 +88,13 @@ export class Lists {
     this.#box.reveal();
   }
 
+  /** Follows a link, which is gone by then: the focus goes on to what it led to, for a screen reader to tell of. */
+  #follow(kind, id) {
+    this.choose(kind, id);
+    if (this.#box.showsChoice) this.#box.focus();
+    else byID("detail").firstElementChild.focus();
+  }
+
   /** Chooses the next entry, or the one so many further. */
   move(step) {
     this.#box.move(step);
@@ -188,16 +195,17 @@ export class Lists {
     if (!it) {
       node.dataset.of = "none";
       const text = this.#lack();
-      if (node.textContent !== text) node.replaceChildren(el("p", { class: "hint" }, text));
+      if (node.textContent !== text) node.replaceChildren(el("p", { class: "hint", tabindex: -1 }, text));
       return;
     }
     const { kind } = this.choice;
     if (node.dataset.of !== `${kind} ${it.id}`) {
       node.dataset.of = `${kind} ${it.id}`;
-      node.replaceChildren(el("h2", {}, visible(it.id)), el("dl", { class: "facts" }), el("div", { class: "lanes" }), el("ol", { class: "story" }));
+      node.replaceChildren(
+        el("h2", { tabindex: -1 }, visible(it.id)), el("dl", { class: "facts" }), el("div", { class: "lanes" }), el("ol", { class: "story" }));
     }
     const [, facts, lanes, story] = node.children;
-    reconcile(facts, factsOf(kind, it, this.live, (kind, id) => this.choose(kind, id)), ([name]) => name,
+    reconcile(facts, factsOf(kind, it, this.live, (kind, id) => this.#follow(kind, id)), ([name]) => name,
       ([name]) => el("div", {}, el("dt", {}, name), el("dd", {})), updateFact);
     const found = lanesOf(this.live, (subject) => belongs(subject, kind, it, this.live));
     reconcile(lanes, found, (lane) => lane.key, () => el("div", { class: "lane" }), (row, lane) => laneRow(row, lane, this.live.now, 60));
@@ -224,9 +232,9 @@ function belongs(subject, kind, it, live) {
   }
 }
 
-function factsOf(kind, it, live, choose) {
+function factsOf(kind, it, live, follow) {
   const now = live.now;
-  const link = (target, id) => el("button", { type: "button", class: "link", onclick: () => choose(target, id) }, visible(id));
+  const link = (target, id) => el("button", { type: "button", class: "link", onclick: () => follow(target, id) }, visible(id));
   const place = it.place && `${it.place.latitude.toFixed(5)}, ${it.place.longitude.toFixed(5)}`;
   const share = (path) => el("a", { href: path, target: "_blank", rel: "noopener" }, "open the share page");
   const facts = {
