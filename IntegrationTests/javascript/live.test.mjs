@@ -126,6 +126,31 @@ test("a state that broke off leaves nothing in the next one, nor does the one be
   assert.deepEqual([...live.trails.vehicles.keys()], ["v2"]);
 });
 
+test("an engine that may have started again is told of, and not one that goes on", (context) => {
+  const { live, sources, see, tick } = browser(context);
+  let restarts = 0;
+  const told = [];
+  live.addEventListener("restart", () => { restarts += 1; told.push([...live.state.vehicles.keys()].join()); });
+  live.connect();
+  sources[0].send("part", partOf({ vehicles: ["v1"] }));
+  sources[0].send("snapshot", partOf({}));
+  // The browser comes back, and gets what it missed alone.
+  sources[0].fail(0);
+  sources[0].beat();
+  assert.equal(restarts, 0);
+  sources[0].fail(0);
+  sources[0].send("part", partOf({ vehicles: ["v2"] }));
+  sources[0].send("snapshot", partOf({}));
+  assert.deepEqual([restarts, told], [1, ["v2"]]);
+  // Nor is it known what happened while nobody saw the page, or nothing was heard.
+  see(false);
+  see(true);
+  sources[1].send("snapshot", partOf({}));
+  tick(30_000);
+  sources[2].send("snapshot", partOf({}));
+  assert.equal(restarts, 3);
+});
+
 test("a page that nobody sees leaves its connection to others", (context) => {
   const { live, told, sources, see, tick, isOpen } = browser(context);
   live.connect();

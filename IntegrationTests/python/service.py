@@ -108,9 +108,9 @@ class Engine(Program):
 class Service(Engine):
     """One `fleetpass up` or `demo`."""
 
-    def __init__(self, data, *options, command="up", environment=None):
+    def __init__(self, data, *options, command="up", port=0, environment=None):
         super().__init__(
-            READY, command, "--data", data, "--port", "0", "--grpc-port", "0", *options,
+            READY, command, "--data", data, "--port", port, "--grpc-port", "0", *options,
             environment=os.environ | (environment or {}))
         self.data = Path(self.ready["data"])
 

@@ -734,6 +734,31 @@ def test_what_is_chosen_in_a_long_list_is_seen_on_a_phone(service, server_token,
         picture(page)
 
 
+def test_a_page_takes_the_settings_of_an_engine_that_started_again_with_others(tmp_path):
+    service = Service(tmp_path / "first", "--provider", "first-fleet")
+
+    def start_again(data, *options):
+        service.kill()
+        page.wait("document.getElementById('status').dataset.state === 'lost'")
+        return Service(tmp_path / data, *options, port=service.http.rsplit(":", 1)[1])
+
+    try:
+        with Browser(tmp_path / "profile") as page:
+            page.open(f"{service.http}/#deviations")
+            is_live(page)
+            page.value("window.isFirst = true")
+            service = start_again("first", "--provider", "first-fleet")
+            page.wait("performance.getEntriesByName(`${location.origin}/page/settings`).length === 2", seconds=60)
+            page.value(FRAMES)
+            assert page.value("window.isFirst"), "nothing is loaded again where the settings are those of before"
+            service = start_again("second", "--provider", "second-fleet", "--profile", "strict")
+            page.wait("!window.isFirst && document.getElementById('status')?.dataset.state === 'live'", seconds=60)
+            assert text_of(page, "#status-text").startswith("second-fleet ")
+            assert "This engine is strict" in text_of(page, "#deviation-words")
+    finally:
+        service.kill()
+
+
 def open_events(service, **headers):
     answer = requests.get(f"{service.http}/page/events", headers=headers, stream=True, timeout=30)
     return answer, answer.iter_lines(decode_unicode=True)

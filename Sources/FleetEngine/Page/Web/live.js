@@ -30,6 +30,10 @@ export async function get(path, onFailure) {
   }
 }
 
+/**
+ * Tells by `change` of news, by `connection` of one that came or went, and by `restart` of a whole state after another,
+ * as an engine sends that started again.
+ */
 export class Live extends EventTarget {
   /** Each kind is a Map by id. */
   state = Object.fromEntries(kinds.map((kind) => [kind, new Map()]));
@@ -39,6 +43,7 @@ export class Live extends EventTarget {
   /** The steps of the script that lets things go wrong, where one is set. */
   chaos = [];
   isConnected = false;
+  #hasBegun = false;
   #ahead = 0;
   #source;
   #watchdog;
@@ -72,7 +77,11 @@ export class Live extends EventTarget {
     this.#source = source;
     const parts = [];
     source.addEventListener("part", (event) => this.#take(event, ({ state }) => parts.push(state)));
-    source.addEventListener("snapshot", (event) => this.#read(event, ({ state }) => this.#replace(parts.splice(0), state)));
+    source.addEventListener("snapshot", (event) => {
+      this.#read(event, ({ state }) => this.#replace(parts.splice(0), state));
+      if (this.#hasBegun) this.dispatchEvent(new Event("restart"));
+      this.#hasBegun = true;
+    });
     source.addEventListener("trails", (event) => this.#take(event, ({ trails }) => this.#addTrails(trails)));
     source.addEventListener("change", (event) => this.#read(event, (data) => this.#apply(data.changes)));
     source.addEventListener("beat", (event) => this.#read(event, () => {}));

@@ -73,6 +73,12 @@ function drawBadge(id, number) {
   setText(badge, String(number));
 }
 
+/** Loads the page again where the engine has other settings since it started again; much of the page is made of them. */
+async function readSettings() {
+  const found = await get("/page/settings", () => {});
+  if (JSON.stringify(found) !== JSON.stringify(settings)) location.reload();
+}
+
 function drawStatus() {
   if (!live.isConnected) return showSilence();
   showStatus("live", `${settings.provider} · ${fleetWords(live)}`, `Connected to ${settings.provider}`);
@@ -146,6 +152,7 @@ live.addEventListener("change", draw);
 live.addEventListener("change", drawStatus);
 live.addEventListener("change", drawChaos);
 live.addEventListener("connection", drawStatus);
+live.addEventListener("restart", readSettings);
 addEventListener("hashchange", show);
 addEventListener("keydown", onKey);
 byID("help").onclick = () => byID("keys").showModal();
