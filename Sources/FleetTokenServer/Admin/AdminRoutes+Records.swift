@@ -57,7 +57,7 @@ extension AdminRoutes {
         let target = members.revocationTarget()
         let found = try members.finish(target)
         let revocations = try await self.records.administration.revoke(found, by: call.actor, at: call.time)
-        self.note("tokens withdrawn", call, ["target": "\(found)", "count": "\(revocations.count)"])
+        self.note("tokens withdrawn", call, [found.kind: "\(found.value)", "count": "\(revocations.count)"])
         // They are withdrawn, whether or not this can be told.
         let leftOut = try? await self.records.revocations.countLeftOut(at: call.time)
         return try Self.answer(revocations, leftOut: leftOut ?? 0)

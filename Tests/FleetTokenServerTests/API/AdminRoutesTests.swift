@@ -27,7 +27,8 @@ import Testing
     /// The routes over a store, with one administrator, and a folder of one key.
     static func routes(
         over store: TokenServerStore, rule: Administrators.Rule? = nil, limiter: RequestLimiter? = nil,
-        failedLogins: FailedLoginLimiter? = nil, now: @escaping @Sendable () -> Date = { Self.now }
+        failedLogins: FailedLoginLimiter? = nil, now: @escaping @Sendable () -> Date = { Self.now },
+        logger: Logger = Logger(label: "test")
     ) throws -> AdminRoutes {
         let digest = SHA256.hash(data: Array(Self.secret.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
         let file = #"{"callers": [{"name": "ops", "secret_sha256": "\#(digest.joined())"}]}"#
@@ -43,7 +44,7 @@ import Testing
             administrators: Administrators(
                 secrets: try StaticBearerAuthenticator(administrators: Data(file.utf8)), rule: rule),
             records: .init(store: store, keys: keys),
-            limiter: limiter, failedLogins: failedLogins, now: now, logger: Logger(label: "test"))
+            limiter: limiter, failedLogins: failedLogins, now: now, logger: logger)
     }
 
     private struct Answer {
@@ -73,11 +74,12 @@ import Testing
     private func serving(
         _ temporary: TemporaryStore, rule: Administrators.Rule? = nil, limiter: RequestLimiter? = nil,
         failedLogins: FailedLoginLimiter? = nil, now: @escaping @Sendable () -> Date = { Self.now },
-        _ body: @Sendable (Client) async throws -> Void
+        logger: Logger = Logger(label: "test"), _ body: @Sendable (Client) async throws -> Void
     ) async throws {
         let router = Router(context: BasicRequestContext.self)
-        try Self.routes(over: temporary.store, rule: rule, limiter: limiter, failedLogins: failedLogins, now: now)
-            .add(to: router)
+        try Self.routes(
+            over: temporary.store, rule: rule, limiter: limiter, failedLogins: failedLogins, now: now, logger: logger
+        ).add(to: router)
         try await Application(router: router).test(.router) { try await body(Client(client: $0)) }
     }
 
@@ -378,6 +380,22 @@ import Testing
             ] {
                 #expect(try await client.send("revocations", body).status == 400)
             }
+        }
+    }
+
+    @Test func `a withdrawal is logged by what was withdrawn, as other changes are`() async throws {
+        let log = LeakTests.Log()
+        let logger = Logger(label: "test") { _ in LeakTests.Handler(log: log) }
+        try await self.serving(try TemporaryStore(), logger: logger) { client async throws in
+            for (kind, value) in [("vehicle", "veh-3"), ("subject", "driver-7"), ("key", "k1")] {
+                let body = #"{"kind": "\#(kind)", "value": "\#(value)"}"#
+                #expect(try await client.send("revocations", body).status == 200)
+            }
+        }
+        let lines = log.contents.split(separator: "\n").filter { $0.hasPrefix("notice tokens withdrawn ") }
+        #expect(lines.count == 3)
+        for (line, told) in zip(lines, [#""vehicle": veh-3"#, #""subject": driver-7"#, #""key": k1"#]) {
+            #expect(line.contains(told))
         }
     }
 
