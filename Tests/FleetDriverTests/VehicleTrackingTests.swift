@@ -661,6 +661,63 @@ import Testing
         #expect(world.engine.requests.count == 3)
     }
 
+    @Test func `where tracking ends with a source of one location, one update says it behind what is on its way`()
+        async throws
+    {
+        let (engine, release) = StubTransport.takingAll(holding: 0)
+        let world = try ReporterWorld(engine: engine)
+        let reporter = world.reporter
+        await reporter.startTracking()
+        await reporter.record(try .at(1))
+        let first = Task { await reporter.reportNow() }
+        await engine.waitForRequests(1)
+        let online = Task { try await reporter.setState(.online) }
+        while await reporter.state != .online { await Task.yield() }
+        let (fixes, source) = AsyncStream.makeStream(of: LocationFix.self)
+        let run = Task { try await reporter.run(reporting: fixes, endsTracking: true) }
+        source.yield(try .at(2))
+        await world.bide()
+        source.finish()
+        await world.bide()
+        release.yield()
+        await first.value
+        try await run.value
+        try await online.value
+        #expect(try engine.requests.map { try $0.json["vehicleState"] as? String } == ["OFFLINE", "OFFLINE"])
+        #expect(try engine.requests.map { try $0.latitudes } == [[0.1], [0.2]])
+    }
+
+    @Test func `a source without locations ends tracking too`() async throws {
+        let world = try ReporterWorld()
+        await world.reporter.startTracking()
+        try await world.reporter.setState(.online)
+        try await world.reporter.run(reporting: AsyncStream<LocationFix> { $0.finish() }, endsTracking: true)
+        #expect(await !world.reporter.isTracking)
+        let states = try world.engine.requests.map { try $0.json["vehicleState"] as? String }
+        #expect(states == ["ONLINE", "OFFLINE"])
+    }
+
+    @Test func `a run that is cancelled while its first location waits in its turn ends no tracking`() async throws {
+        let (engine, release) = StubTransport.takingAll(holding: 0)
+        let world = try ReporterWorld(engine: engine)
+        let reporter = world.reporter
+        await reporter.startTracking()
+        let online = Task { try await reporter.setState(.online) }
+        await engine.waitForRequests(1)
+        let (fixes, source) = AsyncStream.makeStream(of: LocationFix.self)
+        defer { source.finish() }
+        let run = Task { try await reporter.run(reporting: fixes, endsTracking: true) }
+        source.yield(try .at(1))
+        await world.bide()
+        run.cancel()
+        await world.bide()
+        release.yield()
+        await #expect(throws: CancellationError.self) { try await run.value }
+        try await online.value
+        #expect(await reporter.isTracking)
+        #expect(try engine.requests.allSatisfy { try $0.json["vehicleState"] as? String == "ONLINE" })
+    }
+
     @Test func `a run that is cancelled ends no tracking`() async throws {
         let world = try ReporterWorld()
         let reporter = world.reporter

@@ -55,14 +55,14 @@ extension LocationReporting {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 do {
-                    try await self.recordAll(of: source)
+                    try await self.recordAll(of: source, endingTracking: endsTracking)
                 } catch {
                     if !Task.isCancelled { await self.comeToRest() }
                     throw error
                 }
                 try Task.checkCancellation()
                 // The end of the source cuts off no report that is on its way.
-                if endsTracking { await self.stopTracking() } else { await self.comeToRest() }
+                await self.comeToRest()
             }
             group.addTask { try await self.reportAtIntervals() }
             defer { group.cancelAll() }
@@ -80,20 +80,28 @@ extension LocationReporting {
 
     /// Records all that a source yields, while the first location is reported: what a source keeps back for a slow
     /// reader it may drop.
-    private func recordAll(of source: some LocationSource) async throws {
+    ///
+    /// Tracking ends right with the source, so that a first location that waits in its turn goes with the last report.
+    private func recordAll(of source: some LocationSource, endingTracking endsTracking: Bool) async throws {
         var fixes = source.makeAsyncIterator()
-        guard let first = try await fixes.next() else { return }
+        guard let first = try await fixes.next() else {
+            try Task.checkCancellation()
+            if endsTracking { await self.stopTracking() }
+            return
+        }
         self.record(first)
         let (begun, beginning) = AsyncStream.makeStream(of: Never.self)
         async let report: Void = self.reportFirst(beginning)
         for await _ in begun {}
         do {
             while let fix = try await fixes.next() { self.record(fix) }
+            try Task.checkCancellation()
         } catch {
             // To leave before its end would cut it off.
             await report
             throw error
         }
+        if endsTracking { await self.stopTracking() }
         await report
     }
 

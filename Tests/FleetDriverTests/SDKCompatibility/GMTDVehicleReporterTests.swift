@@ -145,6 +145,24 @@ import Testing
         #expect(try world.engine.requests.map { try $0.latitudes } == [[], [0.1], [0.2]])
     }
 
+    @Test func `tracking that ends while its first location waits in its turn ends with one update`() async throws {
+        let (engine, release) = StubTransport.takingAll(holding: 0)
+        let world = try DriverSDKWorld(engine: engine)
+        world.reporter.locationTrackingEnabled = true
+        world.reporter.update(.online)
+        await engine.waitForRequests(1)
+        world.reporter.record(try .at(1))
+        // Time enough for the location to wait behind the state.
+        for _ in 0..<10_000 { await Task.yield() }
+        world.reporter.locationTrackingEnabled = false
+        for _ in 0..<10_000 { await Task.yield() }
+        release.yield()
+        #expect(try await world.listener.next().update.vehicleState == .online)
+        let last = try await world.listener.next().update
+        #expect(last.vehicleState == .offline && last.location?.latitude == 0.1)
+        #expect(try engine.requests.map { try $0.latitudes } == [[], [0.1]])
+    }
+
     @Test func `tracking that is turned off and on begins again behind the last update`() async throws {
         let (engine, release) = StubTransport.takingAll(holding: 1)
         let world = try DriverSDKWorld(engine: engine)
