@@ -97,15 +97,19 @@ import FleetTokens
 
     /// Sets the vehicle's state; listeners hear whether the engine took it.
     ///
-    /// A report that fails is repeated at each interval while tracking is on. While it is off, one report sets the vehicle
-    /// offline; where the engine is known to have it so, nothing is sent, and listeners hear nothing.
+    /// A report that fails is repeated at each interval while tracking is on. Where tracking is turned off before the state
+    /// was reported, the update that ends it is the answer. While it is off, one report sets the vehicle offline; where the
+    /// engine is known to have it so, nothing is sent, and listeners hear nothing.
     /// Delivery vehicles have no such state, and nothing is done for them.
     public func update(_ state: GMTDVehicleState) {
         guard let setState = self.setState else { return }
+        let wasTracking = self.locationTrackingEnabled
         self.perform { [weak self] in
             do throws(DriverError) {
                 try await setState(state.state)
             } catch {
+                // The end of tracking waits for no state that was set before it, and its own update says what holds.
+                guard !wasTracking else { return }
                 let cause = GMTDVehicleReporterErrorCode.locationTrackingNotEnabled.error(error.message)
                 self?.tell(GMTDVehicleUpdate(vehicleState: state, location: nil), failure: cause)
             }

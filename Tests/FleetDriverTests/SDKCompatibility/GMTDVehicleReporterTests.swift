@@ -252,6 +252,23 @@ import Testing
         #expect(world.engine.requests.isEmpty)
     }
 
+    @Test func `a state that was set while tracking was on is never told as set without it`() async throws {
+        let world = try DriverSDKWorld()
+        world.reporter.locationTrackingEnabled = true
+        for state in [GMTDVehicleState.online, .offline, .online] { world.reporter.update(state) }
+        world.reporter.locationTrackingEnabled = false
+        world.reporter.locationTrackingEnabled = true
+        world.reporter.update(.online)
+        var events: [RecordingDriverListener.Event] = []
+        var isBackOnline: Bool {
+            let succeeded = events.filter { $0.error == nil }
+            return succeeded.last?.update.vehicleState == .online
+                && succeeded.contains { $0.update.vehicleState == .offline }
+        }
+        while !isBackOnline { events.append(try await world.listener.next()) }
+        #expect(events.compactMap(\.cause).isEmpty)
+    }
+
     @Test(arguments: [(403, 7), (401, 16), (404, 5), (503, 14)])
     func `the engine's refusal arrives with gRPC's number`(status: Int, code: Int) async throws {
         let world = try DriverSDKWorld(engine: StubTransport([.status(status)]))
