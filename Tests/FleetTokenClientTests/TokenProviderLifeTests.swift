@@ -293,6 +293,62 @@ import Testing
         #expect(error?.code == .timedOut && error?.message == message)
     }
 
+    enum GivingUp: CaseIterable {
+        case close, deadline, restart
+    }
+
+    @Test(arguments: GivingUp.allCases, ["credentials", "proof"])
+    func `a fetch that was given up asks for nothing more, and sends nothing of what the app gives late`(
+        reason: GivingUp, late: String
+    ) async throws {
+        let (reached, reach) = AsyncStream.makeStream(of: Void.self)
+        let (gate, release) = AsyncStream.makeStream(of: Never.self)
+        // Of each closure, the first call waits for the gate where it is the late one, cancelled or not.
+        let calls = Locked<[String: Int]>([:])
+        @Sendable func call(_ name: String) async -> Int {
+            let number = calls.withLock { calls in
+                calls[name, default: 0] += 1
+                return calls[name, default: 0]
+            }
+            if name == late, number == 1 {
+                reach.yield()
+                await Task { for await _ in gate {} }.value
+            }
+            return number
+        }
+        let server = self.server()
+        let provider = try self.provider(server) {
+            [(name: "Session", value: "\(await call("credentials"))")]
+        } proof: { _ in
+            _ = await call("proof")
+            return []
+        }
+        let subject = self.subject
+        let caller = Task { try await provider.token(for: subject) }
+        for await _ in reached { break }
+        await self.phone.clock.waitForSleepers(1)
+        switch reason {
+        case .close:
+            await provider.close()
+            await #expect(throws: TokenClientError.self) { try await caller.value }
+        case .deadline:
+            self.phone.advance(by: .seconds(8))
+            await #expect(throws: TokenClientError.self) { try await caller.value }
+        case .restart:
+            self.phone.advance(by: .seconds(8))
+            _ = try await self.retrying { try await provider.token(for: subject) }
+        }
+        release.finish()
+        // Time enough for what was given up to go on, if it did.
+        for _ in 0..<10_000 { await Task.yield() }
+        let isRestarted = reason == .restart
+        let sessions = server.requests.map { request in request.headers.first { $0.name == "Session" }?.value }
+        #expect(sessions == (isRestarted ? ["2"] : []))
+        let asked = calls.withLock { $0 }
+        #expect(asked["credentials"] == (isRestarted ? 2 : 1))
+        #expect(asked["proof", default: 0] == (isRestarted ? 1 : 0) + (late == "proof" ? 1 : 0))
+    }
+
     // MARK: Proofs
 
     @Test func `a proof covers the request and a nonce of its own, after the credentials`() async throws {

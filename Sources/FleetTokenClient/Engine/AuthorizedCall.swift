@@ -162,7 +162,8 @@ package struct AuthorizedCall: Sendable {
                 timeout: HTTPTransportRequest.timeout(within: self.time.now.duration(to: deadline))
             )
             let response = try await self.within(deadline, .connection) { [transport] in
-                try await transport.send(message)
+                try Task.checkCancellation()
+                return try await transport.send(message)
             }
             guard (200..<300).contains(response.status) else { throw EngineFailure(refusal: response) }
             return .success(response.body)

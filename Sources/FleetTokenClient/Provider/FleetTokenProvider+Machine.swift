@@ -105,8 +105,9 @@ extension FleetTokenProvider {
             }
             return effects
         }
-        for (continuation, outcome) in effects.ended { continuation.resume(returning: outcome) }
+        // First: whoever hears that a fetch was given up may rely on it that nothing is sent for it any more.
         for task in effects.stopped { task.cancel() }
+        for (continuation, outcome) in effects.ended { continuation.resume(returning: outcome) }
     }
 
     // Writes and notices leave under the lock, so that they keep the order of the events; neither calls out.
@@ -156,9 +157,10 @@ extension FleetTokenProvider {
             if asksArchive { await self.restore(flight) }
             // Stopped because the stored token is good enough.
             guard !Task.isCancelled else { return }
-            let outcome = await self.fetcher.fetch(flight.subject, until: deadline) { step in
+            let fetched = await self.fetcher.fetch(flight.subject, until: deadline) { step in
                 progress.withLock { $0.begin(step, at: self.time.now) }
             }
+            guard let outcome = fetched else { return }
             if let clockError = outcome.clockError { self.note(clockError) }
             switch outcome.grant {
             case .success(let grant): self.apply(.fetched(flight, grant))

@@ -24,13 +24,15 @@ struct TokenFetcher: Sendable {
     let deviceClock: DeviceClock
 
     /// Fetches a token, and tells before each step what it waits for then; the request ends shortly before the deadline.
+    ///
+    /// - Returns: What came of it, or `nil` when the task was cancelled before anything was sent.
     func fetch(
         _ subject: TokenSubject, until deadline: MonotonicInstant, step: (TokenCacheMachine.FetchStep) -> Void
-    ) async -> Outcome {
+    ) async -> Outcome? {
         var clockError: DeviceClockError?
         var end: MonotonicInstant?
         do throws(TokenClientError) {
-            var request = try await self.request(for: subject, step: step)
+            guard var request = try await self.request(for: subject, step: step) else { return nil }
             step(.server)
             let start = self.time.now
             request.timeout = HTTPTransportRequest.timeout(within: start.duration(to: deadline))
@@ -48,9 +50,13 @@ struct TokenFetcher: Sendable {
         }
     }
 
+    /// The request with all that the app adds to it, or `nil` when the task was cancelled meanwhile.
+    ///
+    /// A closure of the app may take no notice of a cancellation, as when its user signs out; then it is asked for nothing
+    /// more, and what it gave stays here.
     private func request(
         for subject: TokenSubject, step: (TokenCacheMachine.FetchStep) -> Void
-    ) async throws(TokenClientError) -> HTTPTransportRequest {
+    ) async throws(TokenClientError) -> HTTPTransportRequest? {
         var request = HTTPTransportRequest(url: try self.endpoint.url(for: subject))
         request.headers = [("Accept", "application/json"), ("Cache-Control", "no-store")]
         step(.credentials)
@@ -61,6 +67,7 @@ struct TokenFetcher: Sendable {
                 error, of: "credentials",
                 refusal: "The app's credentials closure failed, so the token server was not asked; sign in again.")
         }
+        guard !Task.isCancelled else { return nil }
         guard let proof else { return request }
         let challenge = TokenRequestChallenge(method: request.method, url: request.url)
         request.headers.append((TokenRequestChallenge.nonceHeader, challenge.nonce))
@@ -73,7 +80,7 @@ struct TokenFetcher: Sendable {
                 refusal: "The app's proof closure (App Attest, DeviceCheck or the like) failed, so the token server "
                     + "was not asked; see its error for the cause.")
         }
-        return request
+        return Task.isCancelled ? nil : request
     }
 
     /// What a closure of the app failed with; that the network fails does not mean that the user is signed out.

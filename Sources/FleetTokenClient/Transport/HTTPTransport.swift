@@ -74,6 +74,9 @@ public protocol HTTPTransport: Sendable {
     /// empty one, as its status and header fields tell what to do: who asks gives up soon after that, and a refusal would
     /// seem to be a server that does not answer.
     ///
+    /// It is not called in a task that was cancelled before. The task may be cancelled while the answer is awaited, as at a
+    /// deadline or at sign-out; nobody wants the answer then, and the exchange is best ended.
+    ///
     /// - Throws: ``TokenClientError`` with `unreachable` or `timedOut`, or `CancellationError`.
     func send(_ request: HTTPTransportRequest) async throws -> HTTPTransportResponse
 }
