@@ -293,6 +293,88 @@ import Testing
         #expect(error?.code == .timedOut && error?.message == message)
     }
 
+    // MARK: Priorities
+
+    /// With which priority each of a provider's surroundings is called.
+    private struct PriorityLog: Sendable {
+        let calls: AsyncStream<(name: String, priority: TaskPriority)>
+        private let sink: AsyncStream<(name: String, priority: TaskPriority)>.Continuation
+
+        init() {
+            (self.calls, self.sink) = AsyncStream.makeStream()
+        }
+
+        func note(_ name: String) {
+            self.sink.yield((name, Task.currentPriority))
+        }
+
+        func finish() {
+            self.sink.finish()
+        }
+    }
+
+    private struct LoggedClock: Clock {
+        let clock: ManualClock
+        let log: PriorityLog
+        var now: ManualClock.Instant { self.clock.now }
+        var minimumResolution: Duration { self.clock.minimumResolution }
+
+        func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
+            self.log.note("clock")
+            try await self.clock.sleep(until: deadline, tolerance: tolerance)
+        }
+    }
+
+    private struct LoggedStore: TokenStore {
+        let log: PriorityLog
+
+        func load(_ subject: TokenSubject) async throws -> StoredToken? {
+            self.log.note("load")
+            return nil
+        }
+        func save(_ token: StoredToken, for subject: TokenSubject) async throws {
+            self.log.note("save")
+        }
+        func remove(_ subject: TokenSubject) async throws {}
+        func removeAll() async throws {}
+    }
+
+    @Test func `a fetch that begins in the background is as urgent as one that somebody waits for`() async throws {
+        let log = PriorityLog()
+        let (phone, endpoint, subject) = (self.phone, self.endpoint, self.subject)
+        let server = StubTransport { [self] _, index in
+            log.note("server")
+            // The wake-ups lie down beside the fetch.
+            await phone.clock.waitForSleepers(1)
+            return .response(self.response(index))
+        }
+        let prefetch = Task.detached(priority: .background) {
+            defer { log.finish() }
+            log.note("prefetch")
+            let provider = try FleetTokenProvider(
+                endpoint: endpoint, transport: server, clock: LoggedClock(clock: phone.clock, log: log),
+                store: LoggedStore(log: log), deviceClock: phone.deviceClock
+            ) {
+                log.note("credentials")
+                return []
+            } proof: { _ in
+                log.note("proof")
+                return []
+            }
+            _ = try await provider.token(for: subject)
+            await provider.close()
+        }
+        var seen: [String: TaskPriority] = [:]
+        // To wait for the task itself would raise its priority.
+        for await call in log.calls { seen[call.name] = call.priority }
+        try await prefetch.value
+        #expect(seen.removeValue(forKey: "prefetch") == .background)
+        #expect(Set(seen.keys) == ["load", "credentials", "proof", "clock", "server", "save"])
+        #expect(seen.values.allSatisfy { $0 == .userInitiated }, "\(seen)")
+    }
+
+    // MARK: Fetches that are given up
+
     enum GivingUp: CaseIterable {
         case close, deadline, restart
     }

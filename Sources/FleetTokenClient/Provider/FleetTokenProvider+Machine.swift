@@ -146,14 +146,15 @@ extension FleetTokenProvider {
         self.apply(.deadlinePassed(flight, awaiting: progress.step, after: progress.taken))
     }
 
-    // Unstructured on purpose: no caller's cancellation may reach the fetch. The last wake-up ends what a transport that
-    // ignores its timeout would leave hanging.
+    // Unstructured on purpose: no caller's cancellation may reach the fetch. Nor may the priority of the first, as a
+    // prefetch in the background would hold up all who come later. The last wake-up ends what a transport that ignores its
+    // timeout would leave hanging.
     private func start(
         _ flight: TokenCacheMachine.FlightID, patienceEnds: MonotonicInstant, deadline: MonotonicInstant,
         asksArchive: Bool
     ) -> [Task<Void, Never>] {
         let progress = Locked(Progress(at: self.time.now))
-        let fetch = Task {
+        let fetch = Task(priority: .userInitiated) {
             if asksArchive { await self.restore(flight) }
             // Stopped because the stored token is good enough.
             guard !Task.isCancelled else { return }
@@ -169,7 +170,7 @@ extension FleetTokenProvider {
             case .failure(let error): self.apply(.failed(flight, error))
             }
         }
-        let wakeUps = Task {
+        let wakeUps = Task(priority: .userInitiated) {
             guard (try? await self.time.sleep(until: patienceEnds)) != nil else { return }
             self.apply(.patienceEnded(flight))
             guard (try? await self.time.sleep(until: deadline)) != nil else { return }

@@ -27,8 +27,8 @@ final class TokenArchive: Sendable {
         // Unbounded: there are no more writes than fetches and refusals, which are bounded themselves.
         let (stream, writes) = AsyncStream.makeStream(of: Write.self)
         self.writes = writes
-        // Outlives the archive until the last write is done.
-        Task {
+        // Outlives the archive until the last write is done. Sign-out waits for that, whoever made the provider.
+        Task(priority: .userInitiated) {
             for await write in stream { await Self.perform(write, on: store, reportingTo: broadcast) }
         }
     }

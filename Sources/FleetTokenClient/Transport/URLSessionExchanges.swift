@@ -29,7 +29,8 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
         _ continuation: CheckedContinuation<HTTPTransportResponse, any Error>
     ) {
         self.exchanges.withLock { exchanges in
-            let deadline = Task {
+            // A priority of its own: whoever waits may be more urgent than whoever began the exchange.
+            let deadline = Task(priority: .userInitiated) {
                 guard (try? await Task.sleep(for: timeout)) != nil else { return }
                 let message = "\(Self.server(of: task)) did not answer in full within \(timeout)."
                 self.finish(task, withoutBodyFor: TokenClientError(code: .timedOut, message: message))
