@@ -57,20 +57,38 @@ parse_for_ios() {
   swiftc -parse -swift-version 6 -target arm64-apple-ios16.0 "${files[@]}"
 }
 
-# Compiles what stands behind the screens with the settings that Xcode 26 gives a new app, and stand-ins for Apple's modules.
-compiles_as_in_xcode() {
-  local files module
-  mapfile -t files < <(sources "$1" | grep -vE '(View|App)\.swift$')
+# Makes a module of stand-ins: its name, the folder it goes to, and its files.
+stand_in() {
+  swiftc -swift-version 6 -emit-module -module-name "$1" \
+    -o "$2/$1.swiftmodule" -I "$work/apple" -I "$2" "${@:3}"
+}
+
+apple_modules() {
+  local module
   mkdir -p "$work/apple"
   for module in Combine CoreLocation; do
-    swiftc -swift-version 6 -emit-module -module-name "$module" -o "$work/apple/$module.swiftmodule" \
-      "$here/apple-stand-ins/$module.swift"
+    stand_in "$module" "$work/apple" "$here/apple-stand-ins/$module.swift"
   done
+}
+
+# By the published shape of Google's SDKs.
+google_modules() {
+  mkdir -p "$work/google"
+  stand_in GoogleNavigation "$work/google" "$here/google-stand-ins/GoogleNavigation.swift"
+  stand_in GoogleRidesharingDriver "$work/google" "$here/google-stand-ins/GoogleRidesharingDriver+Reporter.swift" \
+    "$here/sdk-adoption/Sources/GoogleRidesharingDriver/GoogleRidesharingDriver.swift"
+}
+
+# Compiles what stands behind the screens with the settings that Xcode 26 gives a new app, and with the modules in the folders
+# that are given.
+compiles_as_in_xcode() {
+  local files
+  mapfile -t files < <(sources "$1" | grep -vE '(View|App)\.swift$')
   swiftc -typecheck -swift-version 5 -warnings-as-errors -default-isolation MainActor \
     -enable-upcoming-feature DisableOutwardActorInference -enable-upcoming-feature GlobalActorIsolatedTypesUsability \
     -enable-upcoming-feature InferIsolatedConformances -enable-upcoming-feature InferSendableFromCaptures \
     -enable-upcoming-feature MemberImportVisibility -enable-upcoming-feature NonisolatedNonsendingByDefault \
-    -I "$programs/Modules" -I "$work/apple" "${files[@]}"
+    -I "$programs/Modules" "${@:2}" "${files[@]}"
 }
 
 [[ -x $fleetpass ]] || { echo "check-examples: $fleetpass is missing; build it, or set FLEETPASS." >&2; exit 69; }
@@ -79,8 +97,12 @@ step "the consumer app parses for iOS 16" parse_for_ios consumer-app || true
 step "both apps build for the command line without a warning" \
   swift build --package-path "$root/Examples" -Xswiftc -warnings-as-errors || exit 1
 programs=$(swift build --package-path "$root/Examples" -Xswiftc -warnings-as-errors --show-bin-path)
-step "the driver app compiles as in a new Xcode project" compiles_as_in_xcode driver-app || true
-step "the consumer app compiles as in a new Xcode project" compiles_as_in_xcode consumer-app || true
+step "there are stand-ins for Apple's modules" apple_modules || exit 1
+step "there are stand-ins for Google's modules" google_modules || exit 1
+step "the driver app compiles as in a new Xcode project" compiles_as_in_xcode driver-app -I "$work/apple" || true
+step "the driver app compiles with Google's Driver SDK" \
+  compiles_as_in_xcode driver-app -I "$work/apple" -I "$work/google" || true
+step "the consumer app compiles as in a new Xcode project" compiles_as_in_xcode consumer-app -I "$work/apple" || true
 step "the backend's own package can be read" swift package --package-path "$root/Examples/swift-backend" dump-package || true
 step "the backend builds" swift build --package-path "$root" --product swift-backend || exit 1
 backend_program=$(swift build --package-path "$root" --show-bin-path)/swift-backend

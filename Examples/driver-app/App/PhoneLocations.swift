@@ -43,9 +43,8 @@
             func start() {
                 self.service.delegate = self
                 #if os(iOS)
-                    // Without these, reports end when the phone is locked. The mode has to be in the Info.plist.
-                    let modes = Bundle.main.object(forInfoDictionaryKey: "UIBackgroundModes") as? [String] ?? []
-                    self.service.allowsBackgroundLocationUpdates = modes.contains("location")
+                    // Without these, reports end when the phone is locked.
+                    self.service.allowsBackgroundLocationUpdates = Bundle.main.hasPlacesInBackground
                     self.service.pausesLocationUpdatesAutomatically = false
                 #endif
                 self.service.requestWhenInUseAuthorization()

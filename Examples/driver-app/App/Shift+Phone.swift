@@ -5,7 +5,6 @@
 import FleetTokenClient
 
 #if canImport(GoogleRidesharingDriver)
-    import GoogleNavigation
     import GoogleRidesharingDriver
 
     /// Why a shift cannot begin.
@@ -17,18 +16,15 @@ import FleetTokenClient
         /// A shift that Google's Driver SDK reports; the app has given the Navigation SDK its key and shown its terms.
         convenience init(session: DriverSession) throws {
             let tokens = try DriverTokens(session: session)
-            guard let navigation = GMSNavigationServices.createNavigationSession(),
-                let locations = navigation.roadSnappedLocationProvider
-            else { throw ShiftError(description: "The Navigation SDK is not ready; accept its terms first.") }
+            let places = try NavigationPlaces()
             let context = GMTDDriverContext(
                 accessTokenProvider: tokens.authorization, providerID: session.provider, vehicleID: session.vehicle,
-                navigator: navigation.navigator)
+                navigator: places.navigator)
             guard let api = GMTDRidesharingDriverAPI(driverContext: context) else {
                 throw ShiftError(description: "The Driver SDK does not take the vehicle \(session.vehicle).")
             }
-            locations.add(api.vehicleReporter)
-            locations.startUpdatingLocation()
-            self.init(api: api, tokens: tokens, vehicle: session.vehicle)
+            places.bring(to: api.vehicleReporter)
+            self.init(api: api, tokens: tokens, vehicle: session.vehicle, places: places)
         }
     }
 #elseif canImport(CoreLocation)

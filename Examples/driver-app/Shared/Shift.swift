@@ -24,12 +24,16 @@ import Foundation
     private let api: GMTDRidesharingDriverAPI
     private let authorization: FleetDriverAuthorization
     private let vehicle: String
+    private let places: (any ShiftPlaces)?
     private var watching: Task<Void, Never>?
 
-    init(api: GMTDRidesharingDriverAPI, tokens: DriverTokens, vehicle: String) {
+    init(
+        api: GMTDRidesharingDriverAPI, tokens: DriverTokens, vehicle: String, places: (any ShiftPlaces)? = nil
+    ) {
         self.api = api
         self.authorization = tokens.authorization
         self.vehicle = vehicle
+        self.places = places
         super.init()
         api.vehicleReporter.add(self)
         let events = tokens.provider.events()
@@ -47,12 +51,14 @@ import Foundation
         self.api.vehicleReporter.locationReportingInterval = interval
         self.api.vehicleReporter.locationTrackingEnabled = true
         self.api.vehicleReporter.update(.online)
+        self.places?.start()
         self.state.isTracking = true
     }
 
     /// Ends with one more update, which sets the vehicle offline.
     func stop() {
         self.api.vehicleReporter.locationTrackingEnabled = false
+        self.places?.stop()
         self.state.isTracking = false
     }
 

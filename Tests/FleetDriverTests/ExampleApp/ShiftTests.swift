@@ -22,11 +22,46 @@ import Testing
         }
     }
 
-    private func shift(_ world: DriverSDKWorld) throws -> Shift {
+    /// Notes whether the vehicle is reported while places come.
+    private final class CountedPlaces: ShiftPlaces {
+        let reporter: GMTDVehicleReporter
+        var calls: [String] = []
+
+        init(for reporter: GMTDVehicleReporter) {
+            self.reporter = reporter
+        }
+
+        func start() {
+            self.calls.append("start, tracking \(self.reporter.locationTrackingEnabled)")
+        }
+
+        func stop() {
+            self.calls.append("stop, tracking \(self.reporter.locationTrackingEnabled)")
+        }
+    }
+
+    private func shift(_ world: DriverSDKWorld, places: (any ShiftPlaces)? = nil) throws -> Shift {
         let session = DriverSession(
             provider: "acme", vehicle: "veh-3", tokenServer: try #require(URL(string: "https://tokens.example")),
             idToken: { "secret" })
-        return Shift(api: world.api, tokens: try DriverTokens(session: session), vehicle: session.vehicle)
+        return Shift(
+            api: world.api, tokens: try DriverTokens(session: session), vehicle: session.vehicle, places: places)
+    }
+
+    @Test func `places come for as long as the shift lasts`() throws {
+        let world = try DriverSDKWorld()
+        let places = CountedPlaces(for: world.reporter)
+        let shift = try self.shift(world, places: places)
+        #expect(places.calls.isEmpty)
+        for _ in 1...2 {
+            shift.start()
+            shift.stop()
+        }
+        // None comes before it is kept, or after the last update has begun.
+        #expect(
+            places.calls == [
+                "start, tracking true", "stop, tracking false", "start, tracking true", "stop, tracking false",
+            ])
     }
 
     @Test func `a driver who refused places is told so although the vehicle goes online`() async throws {

@@ -1,0 +1,1 @@
+../../../Examples/driver-app/Shared/ShiftPlaces.swift
