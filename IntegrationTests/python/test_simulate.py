@@ -5,6 +5,7 @@
 
 import hashlib
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -254,6 +255,22 @@ class Round:
         """What became of the tasks, once no stop is left."""
         assert "remainingVehicleJourneySegments" not in self.call("GET", f"deliveryVehicles/{self.van}")
         return [self.call("GET", f"tasks/{self.van}-{number}").get("taskOutcome") for number in (1, 2)]
+
+
+@pytest.mark.parametrize("example", [0, 1])
+def test_the_examples_of_a_drive_work_as_they_are_written(tmp_path, monkeypatch, example):
+    (tmp_path / "Examples").symlink_to(ROUTE.parents[1])
+    monkeypatch.chdir(tmp_path)
+    texts = re.findall(r"^Example:  fleetpass (.+?)\n\n", run("drive", "--help").stdout.decode(), re.MULTILINE | re.DOTALL)
+    assert len(texts) == 2
+    service = Service("data")
+    with Interruptible(
+        *texts[example].split(), "--engine", service.http, "--token-server", service.http,
+    ) as command:
+        assert command.stdout.readline().startswith(b"reported ")
+        command.send_signal(signal.SIGINT)
+        command.communicate(timeout=30)
+    assert service.stop()[0] == 0
 
 
 def test_a_round_goes_on_where_a_dispatcher_took_a_stop_off(service, tmp_path):

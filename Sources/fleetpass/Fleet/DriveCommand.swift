@@ -19,7 +19,8 @@ struct DriveCommand: AsyncParsableCommand {
             Example:  fleetpass drive --vehicle veh-3 --route Examples/routes/bay-area-trip-1.gpx --speed 4 \
             --create-with data/service-accounts/server.json
 
-            Example:  fleetpass drive --delivery-vehicle van-1 --route Examples/routes/delivery-day.gpx --report-stops
+            Example:  fleetpass drive --delivery-vehicle van-1 --route Examples/routes/delivery-day.gpx --report-stops \
+            --create-with data/service-accounts/delivery_server.json
 
             Asks the token server for the vehicle's token and sends it with each location update. Prints one line for \
             each report; ends with 1 when the last report failed, or with 69 when it reached no server. Once it drives, \
