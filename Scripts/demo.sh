@@ -8,6 +8,6 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 
-"$here/Scripts/install-packages.sh"
+"$here/Scripts/install-packages.sh" --demo
 swift build --package-path "$here" -c release --product fleetpass >&2
 exec "$(swift build --package-path "$here" -c release --show-bin-path)/fleetpass" demo "$@"

@@ -3,17 +3,18 @@
 # Licence: see LICENSE in the project root.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that building needs, and with --tests those that testing needs, and only those that are
-# missing. Elsewhere it only says what must be there.
+# Installs the Debian packages that building needs, with --demo also those of the demo's page, with --tests also those that
+# testing needs, and only those that are missing. Elsewhere it only says what must be there.
 set -euo pipefail
 
 packages=(ca-certificates curl git libpq-dev libsqlite3-dev pkg-config zlib1g-dev)
 case ${1:-} in
   '') ;;
+  --demo) packages+=(libjs-leaflet) ;;
   --tests)
     packages+=(chromium gobjc libblocksruntime-dev libgnustep-base-dev libjs-leaflet nodejs openssl postgresql python3 python3-venv)
     ;;
-  *) echo "usage: Scripts/install-packages.sh [--tests]" >&2; exit 2 ;;
+  *) echo "usage: Scripts/install-packages.sh [--demo | --tests]" >&2; exit 2 ;;
 esac
 
 command -v swift >/dev/null || {

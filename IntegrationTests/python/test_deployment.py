@@ -6,10 +6,15 @@ pages leave out nothing that a start needs."""
 
 import fnmatch
 import json
+import os
 import pathlib
 import re
+import shlex
+import subprocess
 
 import pytest
+
+from service import run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 UNITS = {
@@ -82,6 +87,21 @@ def test_a_container_installs_what_building_needs(server):
     script = (ROOT / "Scripts/install-packages.sh").read_text()
     needed = [name for name in re.search(r"^packages=\((.*)\)", script, re.MULTILINE)[1].split() if "-dev" in name]
     assert needed and set(needed) <= set(CONTAINERS[server].read_text().split())
+
+
+@pytest.mark.parametrize("script, has_map", [
+    (["Scripts/demo.sh"], True), (["Scripts/install-packages.sh", "--tests"], True), (["Scripts/install-packages.sh"], False)])
+def test_the_demo_s_page_has_its_map(tmp_path, script, has_map):
+    # A Debian on which nothing is installed, and nobody may install anything.
+    for name, does in {"dpkg-query": "exit 1", "id": "echo 1000", "swift": "echo built; exit 1"}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    result = subprocess.run(
+        [ROOT / script[0], *script[1:]], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert (result.returncode, result.stdout) == (69, ""), result.stderr
+    assert " zlib1g-dev" in result.stderr
+    assert (" libjs-leaflet" in result.stderr) == has_map
 
 
 def test_engine_and_token_server_share_nothing():
