@@ -117,11 +117,31 @@ def test_engine_and_token_server_share_nothing():
     assert all(len(user) == 1 for user in users) and users[0] != users[1]
 
 
+def words(server, instruction):
+    """What an instruction of a container file has as a list."""
+    return json.loads(re.search(rf"^{instruction} (\[.*\])$", CONTAINERS[server].read_text(), re.MULTILINE)[1])
+
+
+@pytest.mark.parametrize("server", CONTAINERS)
+def test_a_container_serves_as_the_unit_does_and_runs_any_command_in_its_place(server):
+    entry = words(server, "ENTRYPOINT")
+    unit = settings(server)["ExecStart"].split()
+    assert [pathlib.PurePath(unit[0]).name, *unit[1:]] == entry + words(server, "CMD")
+    lines = (CONTAINERS[server].read_text().replace("\n#", "\n") + page(server)).replace("\\\n", " ")
+    runs = [shlex.split(line) for line in re.findall(r"^ *((?:podman|docker) run .*)$", lines, re.MULTILINE)]
+    image = re.search(r" -t (\S+) \.$", lines, re.MULTILINE)[1]
+    assert {run[0] for run in runs if run[-1] == image} == {"podman", "docker"}, "without a command, it serves"
+    commands = [run[run.index(image) + 1:] for run in runs if run[-1] != image]
+    commands += [shlex.split(text) for text in re.findall(r"`[^`\n]*\bfleetpass ([a-z][^`]*)`", page(server))]
+    assert commands
+    for command in commands:
+        assert run(*entry[1:], *command).returncode != 2, command
+
+
 @pytest.mark.parametrize("server", CONTAINERS)
 def test_a_container_reads_the_unit_s_folders_as_its_own_user(server):
     text = CONTAINERS[server].read_text()
     unit = settings(server)
-    assert f'"{unit["ExecStart"].split()[-1]}"' in text
     assert f'VOLUME /var/lib/{unit["StateDirectory"]}\n' in text
     assert len(set(re.findall(r"(?:uid[= ]|gid=|USER )(\d+)", text))) == 1
 
@@ -129,7 +149,7 @@ def test_a_container_reads_the_unit_s_folders_as_its_own_user(server):
 @pytest.mark.parametrize("server", CONTAINERS)
 def test_a_container_has_the_unit_s_time_to_end(server):
     seconds = settings(server)["TimeoutStopSec"].removesuffix("s")
-    assert f" --stop-timeout={seconds} " in CONTAINERS[server].read_text()
+    assert re.findall(r" --stop-timeout=(\d+) ", CONTAINERS[server].read_text()) == [seconds] * 2, "by podman and by docker"
 
 
 @pytest.mark.parametrize("server", CONFIGURATIONS)
