@@ -10,9 +10,9 @@
 #   Scripts/postgresql.sh stop FOLDER                      ends it and removes what start made
 #   Scripts/postgresql.sh programs                         prints the folder of PostgreSQL's programs
 #
-# FOLDER is new or empty at first; without one, start makes one. Settings that say where the server is reached are this
-# script's own. With FLEETPASS_OWNER=PID, the server ends, and its folder goes, when that process does. PostgreSQL does not
-# run as root; then the user postgres or nobody runs it.
+# FOLDER is new or empty at first; without one, start makes one. Settings hold until the next start, restarts included; those
+# that say where the server is reached are this script's own. With FLEETPASS_OWNER=PID, the server ends, and its folder goes,
+# when that process does. PostgreSQL does not run as root; then the user postgres or nobody runs it.
 set -euo pipefail
 
 # Says that a folder is one of start's, to be removed.
@@ -88,6 +88,8 @@ need_server() {
   folder=$(cd "$folder" && pwd)
 }
 
+runs() { lesser "$bin/pg_ctl" --pgdata "$folder/data" status </dev/null >/dev/null 2>&1; }
+
 # Ends the server as a crash would.
 end_server() {
   lesser "$bin/pg_ctl" --pgdata "$folder/data" --silent --wait --mode immediate stop </dev/null >&2
@@ -124,9 +126,12 @@ case $command in
       {
         echo "listen_addresses = ''"
         echo "unix_socket_directories = '$folder'"
-        for setting in "$@"; do echo "${setting%%=*} = '${setting#*=}'"; done
+        echo "include 'start.conf'"
       } >>"$folder/data/postgresql.conf"
     fi
+    ! runs || fail "the server in $folder runs already, with the settings of its start; end it first."
+    for setting in "$@"; do echo "${setting%%=*} = '${setting#*=}'"; done >"$folder/data/start.conf"
+    own "$folder/data/start.conf"
     launch
     lesser "$bin/psql" --host "$folder" --username fleetpass --dbname fleetpass --command '' >/dev/null 2>&1 </dev/null ||
       lesser "$bin/createdb" --host "$folder" --username fleetpass fleetpass </dev/null >&2 || {
@@ -146,8 +151,7 @@ case $command in
   stop)
     need_server
     # One that has ended before is no failure.
-    end_server || ! lesser "$bin/pg_ctl" --pgdata "$folder/data" status </dev/null >/dev/null 2>&1 ||
-      fail "the server in $folder does not end; its folder stays."
+    end_server || ! runs || fail "the server in $folder does not end; its folder stays."
     rm -rf "$folder/data" "$folder/log" "$folder"/.s.PGSQL.*
     rm "$folder/$marker"
     rmdir "$folder" 2>/dev/null || echo "postgresql: $folder holds other things too, and stays." >&2

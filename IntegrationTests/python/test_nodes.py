@@ -189,6 +189,43 @@ def test_a_throw_away_server_without_its_database_does_not_run_on():
     assert not runs_on
 
 
+def test_a_throw_away_server_has_the_settings_of_its_last_start():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        server = Database(folder)
+        programs = Path(server.script("programs").strip())
+
+        def memory():
+            return subprocess.run(
+                [programs / "psql", server.address, "--tuples-only", "--no-align", "--command", "SHOW work_mem"],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+        def end():
+            process = int((folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+            os.kill(process, signal.SIGINT)
+            eventually(lambda: not (folder / "data" / "postmaster.pid").exists())
+
+        def refuse(setting, words):
+            result = subprocess.run(
+                [SCRIPT, "start", folder, setting], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            assert (result.returncode, result.stdout) == (69, "") and words in result.stderr
+
+        try:
+            refuse("work_mem=7MB", "runs already")
+            server.restart()
+            assert memory() == "4MB"
+            end()
+            server.script("start", folder, "work_mem=5MB")
+            server.restart()
+            assert memory() == "5MB"
+            end()
+            refuse("work_mem=much", "invalid value for parameter")
+            server.script("start", folder)
+            assert memory() == "4MB"
+        finally:
+            server.stop()
+
+
 def node_folder(parent, name, service):
     """A data folder with the session's keys, which are the same for all nodes."""
     folder = parent / name
