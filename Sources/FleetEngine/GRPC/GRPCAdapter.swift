@@ -27,8 +27,8 @@ struct GRPCAdapter: Sendable {
         }
     }
 
-    /// Runs a call for as long as its client waits: where that gives it up, or its deadline passes, what the call waits for
-    /// is not waited for, and what is not begun is not done.
+    /// Runs a call for as long as its client waits: once the client gives it up, or its deadline passes, the call waits for
+    /// nothing more, and begins nothing more.
     private func performWhileWanted<Call: EngineCall>(
         _ call: Call.Type, _ message: Call.Request, _ token: String?, _ remarks: CallRemarks?
     ) async throws(EngineError) -> Call.Response {

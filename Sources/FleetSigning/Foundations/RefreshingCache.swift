@@ -37,7 +37,8 @@ package final class RefreshingCache<Key: Hashable & Sendable, Value: Sendable>: 
     ///
     /// - Parameters:
     ///   - windows: When values are renewed.
-    ///   - capacity: How many keys are remembered; others are fetched each time.
+    ///   - capacity: How many keys are remembered: a new one displaces another that is not being fetched, so that there may
+    ///     be more while all are.
     ///   - time: The clock.
     ///   - random: Gives numbers between 0 and 1 for the jitter.
     ///   - fetch: Fetches a value and says how long it lasts from the start of the fetch.

@@ -6,7 +6,9 @@ public import FleetTokens
 
 /// An immutable set of trusted keys, found by id or by account.
 ///
-/// A key belongs to one account and checks that account's tokens only. Replacing the set is how keys change.
+/// A key of an account checks that account's tokens only. One whose ``RSAPublicKey/account`` is not known, such as one that
+/// was read from a JWKS or a PEM, checks tokens of whatever issuer: who trusts the published keys of several accounts binds
+/// each to its own with ``RSAPublicKey/bound(to:)``. Replacing the set is how keys change.
 public struct TrustedKeySet: TokenKeys {
     /// Every key, in the order they were given.
     public let keys: [RSAPublicKey]

@@ -7,8 +7,8 @@ import FleetTokens
 
 /// Brings together those who want a signature at the same time, so that one call can make several.
 ///
-/// Nobody waits for others to come. Who finds nobody before him lets those go on that are ready, and then signs for himself
-/// and for all who have asked meanwhile, up to the size of a group; the next one signs for those that are left over. Callers
+/// Nobody waits for others to come. The first caller yields once, so that others that are ready can join, and then signs for
+/// itself and for all that have joined, up to the size of a group; the next one signs for those that are left over. Callers
 /// on other threads are led by one of their own, so that groups are signed on all processors at once.
 final class SigningGroups: Sendable {
     /// Makes a signature for each digest, in their order; `nil` for one that could not be made.

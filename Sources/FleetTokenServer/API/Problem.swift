@@ -63,7 +63,7 @@ struct Problem: Error, HTTPResponseError {
         self.init(.rateLimited, excess.message, retryAfter: excess.retryAfter)
     }
 
-    /// Words a failure by script, of which no kind may have the status.
+    /// Words a failure by script, whose status need not be that of any kind.
     init(scripted error: RouteError) {
         self.init(ProblemKind(error.status), error.message, retryAfter: error.retryAfter)
         self.status = error.status

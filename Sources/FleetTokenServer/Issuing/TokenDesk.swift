@@ -175,11 +175,11 @@ public struct TokenDesk: Sendable {
         }
     }
 
-    /// For how many seconds it holds who asks and what the policy grants; what a webhook said, for as long as its answers
-    /// are kept.
+    /// The caller and the policy's decision are looked at again where deciding and signing took longer, in seconds; a
+    /// webhook's answer is used for as long as it is kept.
     ///
-    /// Whoever withdraws tokens while one is decided about or signed cannot know of it; whoever ended the account or the
-    /// grant before is heeded so.
+    /// A withdrawal cannot include a token that is still being made. The second look sees that the account or the grant has
+    /// ended meanwhile.
     private static let stale: TimeInterval = 0.1
 
     /// Finds out again who asks, and asks the policy again, as it took long to decide or to sign; what is not granted any

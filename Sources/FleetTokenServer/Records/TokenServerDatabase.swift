@@ -23,7 +23,7 @@ protocol TokenServerDatabase: Sendable {
     /// Runs a body that may change something, and returns once its changes are durable.
     ///
     /// - Parameters:
-    ///   - deadline: From when on others that are in the way are not waited for; SQLite waits for as long as ever.
+    ///   - deadline: When to stop waiting for others that write. SQLite takes no notice, and waits as long as it always does.
     ///   - body: The body.
     /// - Returns: What the body returns.
     /// - Throws: As ``read(_:)`` does.

@@ -6,8 +6,9 @@ import FleetSigning
 import FleetTokens
 import Foundation
 
-/// What is withdrawn, as a list tells it that has not room for everything: without the tokens that are known to be of a
-/// key which is withdrawn until their end or longer.
+/// What is withdrawn, as the published list tells it.
+///
+/// The list has no room for everything: tokens are left out whose key is itself withdrawn at least until they end.
 final class ListedRevocations: Sendable {
     /// The tokens of a key, up to a place in the audit.
     private struct Tokens {

@@ -6,9 +6,9 @@ public import Foundation
 
 /// Why a token was refused, in words and in a form that programs can act on.
 ///
-/// The engine puts ``reason`` into `google.rpc.ErrorInfo` and ``message`` into the status. Neither repeats the token,
-/// of which no more than its times, its `alg`, its `kid`, a repeated name or a claim's spelling is told, nor says whether a
-/// resource exists.
+/// The engine puts ``reason`` into `google.rpc.ErrorInfo` and ``message`` into the status. Neither says whether
+/// a resource exists, or repeats the token: of that, they tell its times, its `alg`, its `kid`, the name of a member that
+/// stands twice, or of a claim that is misspelt, and nothing else.
 public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The bounded name of a refusal, in the form of `ErrorInfo.reason`; unknown ones are kept.
     public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
