@@ -189,7 +189,8 @@ def test_a_list_that_can_be_had_is_no_news_at_the_start(folder, tmp_path, servic
     ("options", "message"),
     [
         (("--revocations", "http://tokens.example/list"), "must be https, or http on this machine"),
-        (("--revocations", "https://tokens.example/list", "--revocations-keys", "/nowhere"), "cannot be read"),
+        (("--revocations", "https://tokens.example/list", "--revocations-keys", "/nowhere"),
+            "--revocations-keys: the file /nowhere cannot be read: /nowhere is missing."),
     ],
     ids=["plain HTTP", "missing keys"],
 )

@@ -517,6 +517,10 @@ GOOD = "providers: demo-fleet\ndata: data\ntrust: {files: trust.yaml}\n"
         (GOOD.replace("demo-fleet", "other-fleet"), "is of the provider demo-fleet, which is not among providers"),
         (GOOD + "listen: {tls: {certificate: none.pem, key: none.pem}}\n", "none.pem is missing or cannot be read"),
         (GOOD + "revocations: {store: gone.sqlite}\n", "gone.sqlite is missing"),
+        (
+            GOOD + "revocations: {url: 'https://tokens.example/list', keys: trust.yaml}\n",
+            "/trust.yaml: The key set has no Ed25519 key",
+        ),
         (GOOD + "profile: strictly\n", "profile must be"),
         (GOOD + "page: {visible_to: everybody}\n", "page.visible_to must be nobody, this_machine or addresses"),
     ],

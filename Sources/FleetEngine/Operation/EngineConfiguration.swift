@@ -89,8 +89,11 @@ public struct EngineConfiguration: Sendable {
                 "No account is trusted, so every token would be refused. Set trust.files to a trust file, which "
                     + "docs/trust.md describes.")
         }
-        self.revocations = values["revocations.url"].map { Revocations(url: $0, keys: values["revocations.keys"]) }
-        guard self.revocations != nil || values["revocations.keys"] == nil else {
+        let revocationKeys = values["revocations.keys"].flatMap { keys in
+            keys.contains("://") ? keys : values.file("revocations.keys", in: folder)
+        }
+        self.revocations = values["revocations.url"].map { Revocations(url: $0, keys: revocationKeys) }
+        guard self.revocations != nil || revocationKeys == nil else {
             throw ConfigurationError("revocations.keys goes with revocations.url, which is missing.")
         }
         self.revocationStore = values["revocations.store"].flatMap { store in

@@ -70,8 +70,9 @@ public struct EngineServer: Service {
                 retention: configuration.retention),
             verifier: self.trusting.trust, logger: logger)
         self.following = try configuration.revocations.map { source in
-            let follower = try RevocationSource(url: source.url, keys: source.keys).follower(
-                of: revocations, transport: AsyncHTTPClientTransport())
+            let follower = try RevocationSource(
+                url: source.url, keys: source.keys, givenBy: ("revocations.url", "revocations.keys")
+            ).follower(of: revocations, transport: AsyncHTTPClientTransport())
             return RevocationFollowing(follower, logger: logger) { parts.metrics.revocationPoll($0, age: $1) }
         }
         self.stored = try configuration.revocationStore.map { place in

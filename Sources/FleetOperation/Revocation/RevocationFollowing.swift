@@ -12,15 +12,18 @@ import ServiceLifecycle
 package struct RevocationSource: Sendable {
     private let url: String
     private let keys: String?
+    private let settings: (url: String, keys: String)
 
     /// Names a list.
     ///
     /// - Parameters:
     ///   - url: Its address.
     ///   - keys: The file or address of the keys that sign it; `nil` for the set beside the list.
-    package init(url: String, keys: String?) {
+    ///   - settings: What the operator gave the two by, for messages.
+    package init(url: String, keys: String?, givenBy settings: (url: String, keys: String)) {
         self.url = url
         self.keys = keys
+        self.settings = settings
     }
 
     /// What polls the list.
@@ -29,25 +32,39 @@ package struct RevocationSource: Sendable {
     ///   - list: Gets what is withdrawn there.
     ///   - transport: Asks for the list and its keys.
     /// - Returns: It, for a ``RevocationFollowing``.
-    /// - Throws: ``ConfigurationError`` that names the list's address.
+    /// - Throws: ``ConfigurationError`` that names the setting.
     package func follower(
         of list: RevocationList, transport: any UpstreamTransport
     ) throws(ConfigurationError) -> RevocationFollower {
+        let keys = try self.followerKeys()
         do throws(SigningError) {
-            return try RevocationFollower(
-                url: self.url, keys: try self.followerKeys(), transport: transport, list: list)
+            return try RevocationFollower(url: self.url, keys: keys, transport: transport, list: list)
         } catch {
-            throw ConfigurationError("\(UpstreamAddress.shown(self.url)): \(error.message)")
+            throw ConfigurationError("\(self.settings.url): \(UpstreamAddress.shown(self.url)): \(error.message)")
         }
     }
 
-    private func followerKeys() throws(SigningError) -> RevocationFollower.Keys? {
+    private func followerKeys() throws(ConfigurationError) -> RevocationFollower.Keys? {
         guard let keys else { return nil }
-        guard !keys.contains("://") else { return .address(keys) }
-        guard let bytes = try? Data(contentsOf: URL(filePath: keys)) else {
-            throw SigningError(code: .invalidKeySet, message: "The file \(keys) cannot be read.")
+        guard !keys.contains("://") else {
+            guard UpstreamAddress.isAcceptable(keys) else {
+                throw ConfigurationError(
+                    "\(self.settings.keys): \(UpstreamAddress.shown(keys)) must be \(UpstreamAddress.rule).")
+            }
+            return .address(keys)
         }
-        return .pinned(try RevocationKeySet(jwks: bytes))
+        let bytes: Data
+        do {
+            bytes = try Data(contentsOf: URL(filePath: keys))
+        } catch {
+            let reason = PathProblem.reading(keys) ?? error.localizedDescription
+            throw ConfigurationError("\(self.settings.keys): the file \(keys) cannot be read: \(reason).")
+        }
+        do throws(SigningError) {
+            return .pinned(try RevocationKeySet(jwks: bytes))
+        } catch {
+            throw ConfigurationError("\(self.settings.keys): \(keys): \(error.message)")
+        }
     }
 }
 

@@ -48,7 +48,10 @@ struct LocalService {
         let pageOptions = try options.pageOptions
         let callers = try options.callers.map { try CallersFile($0) }
         let followed = try FollowedServers(
-            revocations: options.revocations.map { RevocationSource(url: $0, keys: options.revocationsKeys) },
+            revocations: options.revocations.map { url in
+                RevocationSource(
+                    url: url, keys: options.revocationsKeys, givenBy: ("--revocations", "--revocations-keys"))
+            },
             trusting: options.trust, logger: logger)
         let router = try options.router.map { try EngineService.router($0, logger: logger) }
         let script = try options.chaos.map { try FaultScriptFile(path: $0).read() }

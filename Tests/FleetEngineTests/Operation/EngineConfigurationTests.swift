@@ -82,7 +82,7 @@ import Testing
         #expect(configuration.providers.map(\.value) == ["acme", "umbrella"])
         #expect(configuration.trustFiles == ["/etc/fleetpass/a.yaml", "/b.yaml"])
         #expect(configuration.revocations?.url == "https://tokens.example/.well-known/revocations")
-        #expect(configuration.revocations?.keys == "keys.json")
+        #expect(configuration.revocations?.keys == "/etc/fleetpass/keys.json")
         #expect(configuration.revocationStore?.hasSuffix("/token-server.sqlite") == true)
         #expect(configuration.postgreSQL == "postgresql://db/fleet")
         #expect((configuration.host, configuration.httpPort, configuration.grpcPort) == ("0.0.0.0", 1, 3))
@@ -109,6 +109,12 @@ import Testing
         #expect(configuration.page.options.tiles?.template == "https://t.example/{z}/{x}/{y}.png")
         #expect(configuration.recording == "/etc/fleetpass/calls.jsonl")
         #expect(configuration.log == LogSettings(level: .debug, isJSON: true))
+    }
+
+    @Test func `the keys of a list of revocations may be at an address`() throws {
+        let list = "url: 'https://tokens.example/list', keys: 'https://keys.example/set?v=1'"
+        let configuration = try self.read(Self.least + "\nrevocations: {\(list)}")
+        #expect(configuration.revocations?.keys == "https://keys.example/set?v=1")
     }
 
     @Test(arguments: [
