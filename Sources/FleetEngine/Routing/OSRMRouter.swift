@@ -19,7 +19,7 @@ public final class OSRMRouter: Sendable {
         public var url: String
         /// How long an answer is waited for.
         public var timeLimit: Duration
-        /// How many legs are remembered, of about 1 kB each.
+        /// How many legs are remembered: of 200 points on average, which are about 6 kB, and fewer where there are more.
         public var cachedLegs: Int
 
         /// Sets the address; leave out what should keep its default.
@@ -47,17 +47,14 @@ public final class OSRMRouter: Sendable {
 
     /// What became of a request.
     private enum Answer {
-        case way(RouteEstimate)
-        /// The server knows no road there.
-        case none
+        case known(KnownRoad)
         case failure(String)
         /// No answer within the time limit.
         case late
     }
 
     private struct State {
-        /// `nil` is a leg without a road.
-        var cache: RecentEntries<GridLeg, RouteEstimate?>
+        var cache: RecentRoads<GridLeg>
         var requests: [GridLeg: Task<Bool, Never>] = [:]
         /// The legs that took too long, and when they may be asked for again.
         var late: RecentEntries<GridLeg, Duration>
@@ -92,17 +89,15 @@ public final class OSRMRouter: Sendable {
         self.time = TimeSource(clock: clock)
         // A router that keeps nothing would ask for the same leg for ever.
         let capacity = max(2, settings.cachedLegs)
-        self.state = Locked(State(cache: RecentEntries(capacity: capacity), late: RecentEntries(capacity: capacity)))
+        self.state = Locked(State(cache: RecentRoads(capacity: capacity), late: RecentEntries(capacity: capacity)))
     }
 }
 
 extension OSRMRouter: RoadRouter {
-    /// The way of a leg as the server told it; the straight line where it knows no road, or the leg is too long.
-    public func known(_ leg: RouteLeg) -> RouteEstimate? {
-        let isFar = leg.start.meters(to: leg.end) > Self.maximumMeters
-        let found: RouteEstimate?? = isFar ? .some(nil) : self.state.withLock { $0.cache[GridLeg(leg)] }
-        guard let found else { return nil }
-        return found ?? StraightLineEstimator().estimate(from: leg.start, to: leg.end, by: .auto)
+    /// The way of a leg as the server told it; none where the server knows no road, or the leg is too long.
+    public func known(_ leg: RouteLeg) -> KnownRoad? {
+        guard leg.start.meters(to: leg.end) <= Self.maximumMeters else { return .noRoad }
+        return self.state.withLock { $0.cache[GridLeg(leg)] }
     }
 
     /// Asks the server, and waits up to the time limit of the settings; a task that is cancelled waits no longer.
@@ -160,11 +155,8 @@ extension OSRMRouter: RoadRouter {
             let wasOpen = state.breaker.isOpen
             state.requests[leg] = nil
             switch answer {
-            case .way(let way):
-                state.cache[leg] = .some(way)
-                state.breaker.succeed()
-            case .none:
-                state.cache[leg] = .some(nil)
+            case .known(let road):
+                state.cache[leg] = road
                 state.breaker.succeed()
             case .failure: state.breaker.fail(pass, at: now)
             case .late:
@@ -179,7 +171,7 @@ extension OSRMRouter: RoadRouter {
         switch answer {
         case .failure(let problem): why = problem
         case .late: why = "no answer within \(self.settings.timeLimit)"
-        case .way, .none:
+        case .known:
             if before, !after {
                 self.logger.notice("the router answers again", metadata: ["url": "\(self.settings.url)"])
             }
@@ -203,12 +195,13 @@ extension OSRMRouter: RoadRouter {
             guard response.status == 200 || response.status == 400 else {
                 return .failure("status \(response.status)")
             }
-            return try OSRMAnswer(json: response.body, status: response.status).way.map { .way($0) } ?? .none
+            let way = try OSRMAnswer(json: response.body, status: response.status).way
+            return .known(way.map(KnownRoad.way) ?? .noRoad)
         } catch let error as EngineError {
             return .failure(error.message)
         } catch let error as UpstreamError where error.code == .answerTooLong {
             // The server is well, and the way longer than anybody wants to see.
-            return .none
+            return .known(.noRoad)
         } catch {
             let failure = error as? UpstreamError ?? UpstreamError(.unreachable)
             return failure.code == .timedOut || self.time.uptime - start >= self.settings.timeLimit

@@ -557,7 +557,7 @@ import Testing
 /// A router that takes as long for a leg as it is told, and never learns of one without a time.
 private final class KnownRoads: RoadRouter {
     private struct State {
-        var roads: [RouteLeg: RouteEstimate] = [:]
+        var roads: [RouteLeg: KnownRoad] = [:]
         var asked: [[RouteLeg]] = []
     }
 
@@ -571,13 +571,14 @@ private final class KnownRoads: RoadRouter {
     /// The legs that were asked for, by call.
     var asked: [[RouteLeg]] { self.state.withLock(\.asked) }
 
-    func known(_ leg: RouteLeg) -> RouteEstimate? { self.state.withLock { $0.roads[leg] } }
+    func known(_ leg: RouteLeg) -> KnownRoad? { self.state.withLock { $0.roads[leg] } }
 
     func learn(_ legs: [RouteLeg]) async -> Bool {
-        var learned: [RouteLeg: RouteEstimate] = [:]
+        var learned: [RouteLeg: KnownRoad] = [:]
         for leg in legs {
             guard let seconds = self.seconds(leg) else { continue }
-            learned[leg] = RouteEstimate(meters: 1000, duration: .seconds(seconds), path: [leg.start, leg.end])
+            learned[leg] = .way(
+                RouteEstimate(meters: 1000, duration: .seconds(seconds), path: [leg.start, leg.end]))
         }
         let news = learned
         self.state.withLock { state in

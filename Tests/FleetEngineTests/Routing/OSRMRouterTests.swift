@@ -42,6 +42,7 @@ import Testing
     }
 
     private static let bends = [LatLng.at(38.5, -120.2), .at(40.7, -120.95), .at(43.252, -126.453)]
+    private static let way = KnownRoad.way(RouteEstimate(meters: 2500.4, duration: .seconds(300.5), path: Self.bends))
     private static let leg = RouteLeg(start: .at(37.42, -122.07), end: .at(37.43, -122.08))
 
     @Test func `a reader sees the way along the roads`() async throws {
@@ -110,7 +111,7 @@ import Testing
         #expect(router.known(Self.leg) == nil)
         world.server.release()
         while router.known(Self.leg) == nil { await Task.yield() }
-        #expect(router.known(Self.leg)?.path == Self.bends)
+        #expect(router.known(Self.leg) == Self.way)
         #expect(world.server.urls.count == 1)
     }
 
@@ -156,7 +157,7 @@ import Testing
         let world = try World()
         world.server.answer(400, #"{"code":"\#(word)","message":"none"}"#)
         #expect(await world.router.learn([Self.leg]))
-        #expect(world.router.known(Self.leg)?.path == [Self.leg.start, Self.leg.end])
+        #expect(world.router.known(Self.leg) == .noRoad)
         #expect(world.log.messages(at: .error).isEmpty)
     }
 
@@ -165,7 +166,7 @@ import Testing
         world.server.fail(.answerTooLong)
         for leg in Self.legs(10) {
             #expect(await world.router.learn([leg]))
-            #expect(world.router.known(leg)?.path == [leg.start, leg.end])
+            #expect(world.router.known(leg) == .noRoad)
         }
         #expect(world.log.messages(at: .error).isEmpty)
     }
@@ -173,7 +174,7 @@ import Testing
     @Test func `a leg across the world is not asked for`() throws {
         let world = try World()
         let (near, far) = (LatLng.at(37.42, -122.07), LatLng.at(-33.9, 151.2))
-        #expect(world.router.known(RouteLeg(start: near, end: far))?.path == [near, far])
+        #expect(world.router.known(RouteLeg(start: near, end: far)) == .noRoad)
         #expect(world.router.known(RouteLeg(start: near, end: .at(45.5, -122.07))) == nil)
     }
 
@@ -227,6 +228,16 @@ import Testing
         #expect(survey.unknown == [Self.leg])
     }
 
+    @Test func `where there is no road everybody takes as long as on the straight line`() {
+        let survey = RouteSurvey(NoRoads(answer: .noRoad))
+        for category in Vehicle.VehicleType.Category.allCases {
+            let straight = StraightLineEstimator().estimate(from: Self.leg.start, to: Self.leg.end, by: category)
+            #expect(survey.estimate(from: Self.leg.start, to: Self.leg.end, by: category) == straight, "\(category)")
+            #expect(survey.isKnown(from: Self.leg.start, to: Self.leg.end, by: category))
+        }
+        #expect(survey.unknown.isEmpty)
+    }
+
     @Test(arguments: ["osrm:5000", "ftp://osrm", "http://", "http://u:p@osrm", "http://osrm?x=1", "http://osrm/#a", ""])
     func `an address that is none is an error`(url: String) {
         #expect(throws: EngineError.self) {
@@ -236,7 +247,9 @@ import Testing
 }
 
 private struct NoRoads: RoadRouter {
-    func known(_ leg: RouteLeg) -> RouteEstimate? { nil }
+    var answer: KnownRoad?
+
+    func known(_ leg: RouteLeg) -> KnownRoad? { self.answer }
     func learn(_ legs: [RouteLeg]) async -> Bool { false }
     func prepare(_ legs: [RouteLeg]) {}
 }

@@ -17,9 +17,9 @@ import Testing
     private final class Detours: RoadRouter {
         private let asked = Locked<Set<RouteLeg>>([])
 
-        func known(_ leg: RouteLeg) -> RouteEstimate? {
+        func known(_ leg: RouteLeg) -> KnownRoad? {
             guard self.asked.withLock({ $0.contains(leg) }) else { return nil }
-            return RouteEstimate(meters: 3000, duration: .seconds(240), path: [leg.start, leg.end])
+            return .way(RouteEstimate(meters: 3000, duration: .seconds(240), path: [leg.start, leg.end]))
         }
 
         func learn(_ legs: [RouteLeg]) async -> Bool {

@@ -19,6 +19,14 @@ public struct RouteLeg: Hashable, Sendable {
     }
 }
 
+/// What a router knows of a leg.
+public enum KnownRoad: Hashable, Sendable {
+    /// There is a way along the roads.
+    case way(RouteEstimate)
+    /// There is no road, or none is looked for; the way is the straight line, at the usual speed of whoever takes it.
+    case noRoad
+}
+
 /// A router that asks another service for ways along the roads, and remembers them.
 ///
 /// ``OSRMRouter`` is one; conform a type of your own for another service. The roads are those of cars: who walks or cycles
@@ -29,8 +37,8 @@ public protocol RoadRouter: Sendable {
     /// Calls ask from within transactions, many legs at a time, so this must not wait.
     ///
     /// - Parameter leg: The leg; two that are nearly the same may have one way.
-    /// - Returns: The way; `nil` where it has to be asked for.
-    func known(_ leg: RouteLeg) -> RouteEstimate?
+    /// - Returns: The way, or that there is none; `nil` where it has to be asked for.
+    func known(_ leg: RouteLeg) -> KnownRoad?
 
     /// Asks for legs, the first ones first, and waits for the answers up to a limit of time of the router's own.
     ///
@@ -82,12 +90,14 @@ final class RouteSurvey: RouteEstimator {
     private func road(
         from start: LatLng, to end: LatLng, by category: Vehicle.VehicleType.Category
     ) -> RouteEstimate? {
-        // The roads are those of cars, and who walks or cycles takes others.
-        guard category != .bicycle, category != .pedestrian else {
-            return StraightLineEstimator().estimate(from: start, to: end, by: category)
-        }
         let leg = RouteLeg(start: start, end: end)
-        if let known = self.router.known(leg) { return known }
+        // The roads are those of cars, and who walks or cycles takes others.
+        let takesRoads = category != .bicycle && category != .pedestrian
+        switch takesRoads ? self.router.known(leg) : .noRoad {
+        case .way(let way): return way
+        case .noRoad: return StraightLineEstimator().estimate(from: start, to: end, by: category)
+        case nil: break
+        }
         self.lacking.withLock { lacking in
             if lacking.members.insert(leg).inserted { lacking.legs.append(leg) }
         }
