@@ -11,7 +11,8 @@ public import Logging
 /// Asks a server that speaks OSRM's HTTP API for ways along the roads, and remembers the answers.
 ///
 /// While the server does not answer, ways are straight lines: after three failures in a row nobody waits for it, and one
-/// request at a time looks whether it is back. A leg that it takes too long for counts once.
+/// request at a time looks whether it is back. A leg that it takes too long for counts once, and not at all where another
+/// was answered meanwhile.
 public final class OSRMRouter: Sendable {
     /// How a router is asked.
     public struct Settings: Hashable, Sendable {
@@ -39,6 +40,8 @@ public final class OSRMRouter: Sendable {
     }
 
     /// The most requests under way; legs beyond are straight lines until the next time they are asked for.
+    ///
+    /// The transport should have a connection for each, as a request's time limit counts the wait for one.
     static let maximumRequests = 256
     /// The longest leg that is asked for, as the crow flies; nobody's next stop is further, and its way takes long to find.
     static let maximumMeters = 1_000_000.0
@@ -59,6 +62,8 @@ public final class OSRMRouter: Sendable {
         /// The legs that took too long, and when they may be asked for again.
         var late: RecentEntries<GridLeg, Duration>
         var breaker = CircuitBreaker()
+        /// How many requests were answered.
+        var answers = 0
     }
 
     private let settings: Settings
@@ -140,7 +145,7 @@ extension OSRMRouter: RoadRouter {
                     return nil
                 }
                 // Unstructured on purpose: the answer serves every caller, and writes do not wait for it.
-                let request = Task { await self.ask(leg, pass) }
+                let request = Task { [answers = state.answers] in await self.ask(leg, pass, after: answers) }
                 state.requests[leg] = request
                 return request
             }
@@ -148,7 +153,8 @@ extension OSRMRouter: RoadRouter {
         }
     }
 
-    private func ask(_ leg: GridLeg, _ pass: CircuitBreaker.Pass) async -> Bool {
+    /// Asks for a leg, after so many requests were answered; says whether it is known now.
+    private func ask(_ leg: GridLeg, _ pass: CircuitBreaker.Pass, after answers: Int) async -> Bool {
         let answer = await self.answer(for: leg)
         let now = self.time.uptime
         let (before, after) = self.state.withLock { state in
@@ -157,13 +163,14 @@ extension OSRMRouter: RoadRouter {
             switch answer {
             case .known(let road):
                 state.cache[leg] = road
+                state.answers += 1
                 state.breaker.succeed()
             case .failure: state.breaker.fail(pass, at: now)
             case .late:
-                let isLateAgain = state.late[leg] != nil
+                // It may be the leg alone, or there is much to do; who looks whether the server is back has to know.
+                let isWell = state.answers > answers || state.late[leg] != nil && !wasOpen
                 state.late[leg] = now + Self.pause
-                // It may be the leg alone; who looks whether the server is back has to know.
-                if isLateAgain, !wasOpen { state.breaker.abandon(pass) } else { state.breaker.fail(pass, at: now) }
+                if isWell { state.breaker.abandon(pass) } else { state.breaker.fail(pass, at: now) }
             }
             return (wasOpen, state.breaker.isOpen)
         }

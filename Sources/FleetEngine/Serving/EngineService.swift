@@ -77,7 +77,8 @@ package struct EngineService: Sendable {
         _ settings: OSRMRouter.Settings, logger: Logger
     ) throws(ConfigurationError) -> OSRMRouter {
         do throws(EngineError) {
-            return try OSRMRouter(settings, transport: AsyncHTTPClientTransport(), logger: logger)
+            let transport = AsyncHTTPClientTransport(connectionsPerHost: OSRMRouter.maximumRequests)
+            return try OSRMRouter(settings, transport: transport, logger: logger)
         } catch {
             throw ConfigurationError(error.message)
         }

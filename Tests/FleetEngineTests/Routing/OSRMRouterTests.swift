@@ -7,6 +7,8 @@ import FleetSigning
 import FleetTestSupport
 import FleetTokens
 import Foundation
+import Hummingbird
+import HummingbirdTesting
 import Logging
 import SwiftProtobuf
 import Testing
@@ -238,11 +240,80 @@ import Testing
         #expect(survey.unknown.isEmpty)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `a leg that takes too long does not count where another was answered meanwhile`() async throws {
+        let world = try World()
+        let legs = Self.legs(8)
+        let (server, router) = (world.server, world.router)
+        for index in 0..<6 {
+            server.hold()
+            server.fail(.timedOut)
+            let asked = server.urls.count
+            let late = Task { await router.learn([legs[index]]) }
+            while server.urls.count == asked { await Task.yield() }
+            if index < 5 {
+                // One that comes later is answered at once.
+                server.passBy()
+                server.answer()
+                #expect(await router.learn([RouteLeg(start: legs[index].end, end: Self.leg.end)]))
+                server.fail(.timedOut)
+            }
+            server.release()
+            #expect(await !late.value)
+        }
+        #expect(world.log.messages(at: .error).isEmpty)
+        #expect(await self.asksInVain(for: legs[6], in: world))
+        #expect(await self.asksInVain(for: legs[7], in: world))
+        #expect(world.log.messages(at: .error).count == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `as many legs as are asked for at once are under way at once`() async throws {
+        let count = OSRMRouter.maximumRequests
+        let crowd = Crowd(of: count)
+        let server = Router()
+        server.get("/route/v1/driving/**") { _, _ in
+            // Nobody is answered before all are there.
+            await crowd.gather()
+            return RouterStandIn.way
+        }
+        let legs = Self.legs(count)
+        try await Application(router: server).test(.live) { client in
+            let url = "http://127.0.0.1:\(try #require(client.port))"
+            let settings = OSRMRouter.Settings(url: url, timeLimit: .seconds(20), cachedLegs: 2 * count)
+            let router = try EngineService.router(settings, logger: Logger(label: "test"))
+            #expect(await router.learn(legs))
+            await crowd.disperse()
+            for leg in legs { #expect(router.known(leg) == Self.way) }
+        }
+    }
+
     @Test(arguments: ["osrm:5000", "ftp://osrm", "http://", "http://u:p@osrm", "http://osrm?x=1", "http://osrm/#a", ""])
     func `an address that is none is an error`(url: String) {
         #expect(throws: EngineError.self) {
             try OSRMRouter(.init(url: url), transport: RouterStandIn(), logger: Logger(label: "test"))
         }
+    }
+}
+
+/// Lets everybody go on once enough have come.
+private actor Crowd {
+    private let size: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(of size: Int) { self.size = size }
+
+    func gather() async {
+        await withCheckedContinuation { continuation in
+            self.waiting.append(continuation)
+            if self.waiting.count >= self.size { self.disperse() }
+        }
+    }
+
+    /// Lets go on whoever waits.
+    func disperse() {
+        for one in self.waiting { one.resume() }
+        self.waiting = []
     }
 }
 

@@ -44,6 +44,9 @@ final class RouterStandIn: UpstreamTransport {
     /// Keeps answers back until ``release()``.
     func hold() { self.state.withLock { $0.isHeld = true } }
 
+    /// Answers whoever comes from now on, and goes on keeping back the answers of before.
+    func passBy() { self.state.withLock { $0.isHeld = false } }
+
     func release() {
         let waiting = self.state.withLock { state in
             state.isHeld = false
