@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetSigning
 import FleetTokens
 import Foundation
 import Logging
@@ -79,7 +80,7 @@ public struct Engine: Sendable {
     ///   - name: The name of the resource or parent that it addresses.
     ///   - isUnread: Whether no more of the call is read, so that no script strikes it.
     /// - Returns: The token, verified; `nil` where a script may yet decide otherwise.
-    /// - Throws: ``EngineError`` with `UNAUTHENTICATED`.
+    /// - Throws: ``EngineError`` with `UNAUTHENTICATED`; with `UNAVAILABLE` where its account's keys cannot be fetched.
     @discardableResult
     func authenticate(
         _ token: String?, for method: FleetMethod, of name: String, isUnread: Bool = false
@@ -177,10 +178,12 @@ public struct Engine: Sendable {
         do throws(TokenRefusal) {
             return try self.verifier.verify(token, at: now)
         } catch {
-            guard error.reason == .keyUnknown || error.reason == .issuerMismatch,
-                await self.verifier.learnKey(of: token)
-            else { throw error }
-            return try self.verifier.verify(token, at: now)
+            guard error.reason == .keyUnknown || error.reason == .issuerMismatch else { throw error }
+            switch await self.verifier.learnKey(of: token) {
+            case .found: return try self.verifier.verify(token, at: now)
+            case .unknown: throw error
+            case .unavailable: throw .keysUnavailable
+            }
         }
     }
 
@@ -226,7 +229,7 @@ public struct Engine: Sendable {
         } catch {
             self.metrics?.answered(Call.method, error, took: .now - start)
             // The service logs no strangers either, who could fill the disk; who a script strikes need not be one.
-            if error.code != .unauthenticated || remarks?.tellOfChaos == true {
+            if !error.isOfStranger || remarks?.tellOfChaos == true {
                 let failure = Result<Call.Response, EngineError>.failure(error)
                 self.recorder?.record(Call.method, request, failure, at: self.now())
             }
@@ -339,6 +342,8 @@ extension Engine {
     private func note(
         _ refusal: TokenRefusal, _ call: EngineActivity.RefusedCall, _ effect: FaultEffect?, at now: Date
     ) {
+        // Nothing was found out about such a token.
+        guard refusal.status != .unavailable else { return }
         self.activity.refuse(refusal, call, at: now) { text in
             self.verifier.explain(text, request: call.request, at: now + (effect?.clockOffset ?? 0))
                 .leavingOut(call.unread, why: "the call was refused before all of it was read")

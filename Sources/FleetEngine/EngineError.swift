@@ -66,8 +66,14 @@ public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The answer to a refused token.
     public init(_ refusal: TokenRefusal) {
+        let code: Code =
+            switch refusal.status {
+            case .unauthenticated: .unauthenticated
+            case .permissionDenied: .permissionDenied
+            case .unavailable: .unavailable
+            }
         self.init(
-            code: refusal.status == .unauthenticated ? .unauthenticated : .permissionDenied,
+            code: code,
             reason: refusal.reason.rawValue,
             message: "\(refusal.message) \(refusal.fix)"
         )
@@ -81,6 +87,11 @@ public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
             message: message,
             metadata: field.map { ["field": $0] } ?? [:]
         )
+    }
+
+    /// Whether nobody can tell who called, as with no token, with one that is not good, or with one that may not be.
+    var isOfStranger: Bool {
+        self.code == .unauthenticated || self.reason == TokenRefusal.Reason.keysUnavailable.rawValue
     }
 
     /// As many of a text's scalars as there is room for; a character has no limit of length.

@@ -180,16 +180,48 @@ private final class Publisher: UpstreamTransport {
         #expect(error?.message.contains("a@acme and b@acme") == true)
     }
 
+    @Test func `whether there is a key cannot be known while fetches fail`() async throws {
+        self.publisher.state.withLock { $0.isUp = false }
+        let token = try await self.mint(with: self.first)
+        let stranger = try ServiceAccountKey(generatingFor: "eve@evil", projectID: "evil")
+        let strange = try await self.mint(with: stranger)
+        #expect(await self.trust.learnKey(of: token) == .unavailable)
+        #expect(await self.trust.learnKey(of: strange) == .unknown)
+        self.publisher.state.withLock { $0.isUp = true }
+        self.publisher.wait(60)
+        #expect(await self.trust.learnKey(of: token) == .found)
+        // A set that cannot be renewed tells of the keys that it has alone.
+        self.publisher.state.withLock { $0.isUp = false }
+        self.publisher.wait(3600)
+        await self.trust.refresh()
+        #expect(await self.trust.learnKey(of: token) == .found)
+        #expect(await self.trust.learnKey(of: try await self.mint(with: self.second)) == .unavailable)
+    }
+
+    @Test func `whether there is a key cannot be known once its certificate ended and no other can be had`()
+        async throws
+    {
+        let publisher = try self.certificatePublisher()
+        let trust = try Self.trust(publisher)
+        await trust.refresh()
+        let token = try await self.mint(with: self.first)
+        #expect(await trust.learnKey(of: token) == .found)
+        publisher.state.withLock { $0.isUp = false }
+        publisher.wait(86_500)
+        await trust.refresh()
+        #expect(await trust.learnKey(of: token) == .unavailable)
+    }
+
     @Test func `a new key is asked for when a token names it, at most once in half a minute`() async throws {
         await self.trust.refresh()
         let token = try await self.mint(with: self.second)
-        #expect(await !self.trust.learnKey(of: token))
-        #expect(await !self.trust.learnKey(of: token))
+        #expect(await self.trust.learnKey(of: token) == .unknown)
+        #expect(await self.trust.learnKey(of: token) == .unknown)
         #expect(self.publisher.fetches == 2)
         let keys = [try self.first.publicKey(), try self.second.publicKey()]
         self.publisher.state.withLock { $0.keys = keys }
         self.publisher.wait(30)
-        #expect(await self.trust.learnKey(of: token))
+        #expect(await self.trust.learnKey(of: token) == .found)
         #expect(self.publisher.fetches == 3)
         #expect(self.refusal(of: token) == nil)
     }
@@ -210,7 +242,7 @@ private final class Publisher: UpstreamTransport {
             await trust.refresh()
             #expect(self.refusal(of: token, by: trust) == reason)
             publisher.state.withLock { $0.keys.append(next) }
-            #expect(await trust.learnKey(of: token))
+            #expect(await trust.learnKey(of: token) == .found)
             #expect(self.refusal(of: token, by: trust) == nil)
             #expect(publisher.fetches == 3)
         }
@@ -219,8 +251,8 @@ private final class Publisher: UpstreamTransport {
     @Test func `a stranger's token, or one that is none, makes nobody ask`() async throws {
         await self.trust.refresh()
         let stranger = try ServiceAccountKey(generatingFor: "eve@evil", projectID: "evil")
-        #expect(await !self.trust.learnKey(of: try await self.mint(with: stranger)))
-        #expect(await !self.trust.learnKey(of: "x.y.z"))
+        #expect(await self.trust.learnKey(of: try await self.mint(with: stranger)) == .unknown)
+        #expect(await self.trust.learnKey(of: "x.y.z") == .unknown)
         #expect(self.publisher.fetches == 1)
     }
 
@@ -259,11 +291,11 @@ private final class Publisher: UpstreamTransport {
         #expect(self.trust.problem == "no keys of \(Self.email) (its key set is empty)")
         #expect(self.trust.failures.isEmpty)
         #expect(self.publisher.fetches == 2)
-        for _ in 0..<3 { #expect(await !self.trust.learnKey(of: token)) }
+        for _ in 0..<3 { #expect(await self.trust.learnKey(of: token) == .unknown) }
         #expect(self.publisher.fetches == 3)
         self.publisher.state.withLock { $0.document = nil }
         self.publisher.wait(30)
-        #expect(await self.trust.learnKey(of: token))
+        #expect(await self.trust.learnKey(of: token) == .found)
         #expect(self.refusal(of: token) == nil)
         #expect(self.trust.problem == nil)
     }

@@ -20,8 +20,8 @@ public protocol TokenVerifying: Sendable {
     /// Asks for the key of a token that was refused because its key is not known, or not as one of its account's.
     ///
     /// - Parameter token: The compact JWS, of which nothing is believed.
-    /// - Returns: Whether it is worth verifying once more.
-    func learnKey(of token: String) async -> Bool
+    /// - Returns: Whether it is worth verifying once more, now or later.
+    func learnKey(of token: String) async -> KeyLookup
 
     /// Explains what becomes of a token, for people to read; a verifier that cannot tell looks at the claims alone.
     ///
@@ -35,7 +35,7 @@ public protocol TokenVerifying: Sendable {
 
 extension TokenVerifying {
     /// Nothing can be learned where the keys are given.
-    public func learnKey(of token: String) async -> Bool { false }
+    public func learnKey(of token: String) async -> KeyLookup { .unknown }
 
     /// Explains by what the token says of itself.
     public func explain(_ token: String, request: AccessRequest?, at now: Date) -> TokenExplanation {

@@ -156,17 +156,23 @@ public final class AccountTrust: Sendable {
     /// Nothing of the token is believed by it.
     ///
     /// - Parameter token: The compact JWS.
-    /// - Returns: Whether there is such a key now.
-    public func learnKey(of token: String) async -> Bool {
+    /// - Returns: Whether there is such a key now, as far as can be known.
+    public func learnKey(of token: String) async -> KeyLookup {
         guard let jws = try? CompactJWS(token),
             let issuer = (try? JSONValue(parsing: jws.payload))?.object?["iss"]?.string,
             let index = self.sources.firstIndex(where: { $0.account.email == issuer })
-        else { return false }
+        else { return .unknown }
+        let date = self.time.date
         let lookup = await self.remotes[index].lookup { keys in
-            jws.keyID.map { id in keys.contains { $0.id == id || $0.isUnnamed } } ?? !keys.isEmpty
+            keys.contains { key in
+                !key.hasEnded(at: date) && jws.keyID.map { key.id == $0 || key.isUnnamed } ?? true
+            }
         }
-        if case .found = lookup { return true }
-        return false
+        return switch lookup {
+        case .found: .found
+        case .unknownKey: .unknown
+        case .unavailable: .unavailable
+        }
     }
 
     private static func fetch(

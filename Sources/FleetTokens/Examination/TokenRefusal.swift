@@ -31,6 +31,8 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         public static let criticalHeader = Self(rawValue: "CRITICAL_HEADER_NOT_SUPPORTED")
         /// No trusted key of the issuer has the token's `kid`, or it has none, or so many that not all are tried.
         public static let keyUnknown = Self(rawValue: "KEY_UNKNOWN")
+        /// Whether the account has the token's key cannot be known now, as its keys cannot be fetched.
+        public static let keysUnavailable = Self(rawValue: "KEYS_UNAVAILABLE")
         /// The signature does not fit the key.
         public static let signatureInvalid = Self(rawValue: "SIGNATURE_INVALID")
         /// `iss` is not the account that owns the key, or `sub` differs from it.
@@ -67,6 +69,8 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         case unauthenticated
         /// A good token does not reach this method or resource: gRPC 7, HTTP 403.
         case permissionDenied
+        /// Whether the token is good cannot be known now: gRPC 14, HTTP 503.
+        case unavailable
     }
 
     /// The bounded name of the refusal.
@@ -95,6 +99,13 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         .tokenMissing,
         "The call carries no token.",
         fix: "Send the header Authorization: Bearer TOKEN."
+    )
+
+    /// A token that may be good, of an account whose keys cannot be fetched.
+    package static let keysUnavailable = Self(
+        reason: .keysUnavailable, status: .unavailable,
+        message: "The keys of the token's account cannot be fetched now, so that nobody can tell whether it is good.",
+        fix: "Come again with the same token in a few seconds; whoever runs the server sees in its log why."
     )
 
     /// A token that was withdrawn, or whose key was.

@@ -133,7 +133,7 @@ struct RESTWire: WireClient {
     /// The HTTP code of each status word, from the published table.
     private static let published = [
         "INVALID_ARGUMENT": 400, "FAILED_PRECONDITION": 400, "UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403,
-        "NOT_FOUND": 404, "ALREADY_EXISTS": 409,
+        "NOT_FOUND": 404, "ALREADY_EXISTS": 409, "UNAVAILABLE": 503,
     ]
 
     private static func encode(_ segment: Substring) -> String {

@@ -2,8 +2,12 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetEngineAPI
+import FleetSigning
 import FleetTokens
 import Foundation
+import Logging
+import SwiftProtobuf
 import Testing
 
 @testable import FleetEngine
@@ -23,9 +27,9 @@ import Testing
             return try TextVerifier().verify(token, at: now)
         }
 
-        func learnKey(of token: String) async -> Bool {
+        func learnKey(of token: String) async -> KeyLookup {
             self.questions.withLock { $0 += 1 }
-            return true
+            return .found
         }
     }
 
@@ -39,5 +43,41 @@ import Testing
             #expect(await engine.isGood(serverToken) == isKeyLacking)
             #expect(verifier.asked == (isKeyLacking ? 1 : 0))
         }
+    }
+
+    /// Knows no key, and cannot find out.
+    private struct CutOffVerifier: TokenVerifying {
+        func verify(_ token: String, at now: Date) throws(TokenRefusal) -> ExaminedToken {
+            throw .unauthenticated(.keyUnknown, "The key is not known.", fix: "Sign with another.")
+        }
+
+        func learnKey(of token: String) async -> KeyLookup { .unavailable }
+    }
+
+    @Test(arguments: WireSetup.Adapter.allCases)
+    func `where a token's key cannot be had now its caller may come again, and is no refused one`(
+        adapter: WireSetup.Adapter
+    ) async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl")
+        defer { try? FileManager.default.removeItem(at: path) }
+        let recorder = try CallRecorder(
+            appendingTo: path.path(percentEncoded: false), logger: Logger(label: "test"))
+        let engine = Engine(store: MemoryStore(), verifier: CutOffVerifier(), recorder: recorder)
+        let failures = try await WireSetup(adapter: adapter, store: .memory).withClient(of: engine) { client in
+            let get = WireCall.getVehicle(.with { $0.name = "providers/acme/vehicles/veh-1" })
+            let unreadable = WireCall.getVehicle(.with { $0.name = "providers/acme/vehicles/v:1" })
+            return try await [
+                client.failure(of: get, authorization: "Bearer a.b.c"),
+                client.failure(of: unreadable, authorization: "Bearer a.b.c"),
+            ]
+        }
+        for failure in failures {
+            #expect(failure?.status == "UNAVAILABLE" && failure?.reason == "KEYS_UNAVAILABLE")
+            #expect(failure?.message.contains("Come again") == true)
+        }
+        #expect(engine.activity.snapshot().refusals.isEmpty)
+        #expect(recorder.bytesWaiting == 0)
+        recorder.finish()
+        try await recorder.run()
     }
 }
