@@ -6,8 +6,6 @@ import FleetTokens
 
 /// Tokens within a text, such as one that somebody sent in place of an id.
 enum WrittenTokens {
-    /// Every header of a token begins so: `{"` in Base64URL.
-    private static let begin = Array("eyJ".utf8)
     private static let dot = UInt8(ascii: ".")
 
     /// Puts its fingerprint in the place of each token, in one pass however long the text is.
@@ -15,24 +13,24 @@ enum WrittenTokens {
     /// - Parameter text: The text, in UTF-8.
     /// - Returns: The text with `token-` and a fingerprint where a token was.
     static func replaced(in text: [UInt8]) -> [UInt8] {
-        guard text.firstRange(of: self.begin) != nil else { return text }
         var result: [UInt8] = []
-        result.reserveCapacity(text.count)
+        var copied = 0
         var place = 0
         while place < text.count {
             let end = self.endOfPart(text, from: place)
-            if let begin = self.beginOfToken(text, in: place..<end), let tokenEnd = self.endOfToken(text, header: end) {
-                let token = FleetToken(String(decoding: text[begin..<tokenEnd], as: UTF8.self))
-                result += text[place..<begin] + "token-\(token.fingerprint)".utf8
-                place = tokenEnd
-            } else {
+            guard let tokenEnd = self.endOfToken(text, header: end),
+                let begin = self.beginOfToken(text, in: place..<end)
+            else {
                 // What parts two words is no part of a token.
-                let next = min(end + 1, text.count)
-                result += text[place..<next]
-                place = next
+                place = end + 1
+                continue
             }
+            let token = FleetToken(String(decoding: text[begin..<tokenEnd], as: UTF8.self))
+            result += text[copied..<begin] + "token-\(token.fingerprint)".utf8
+            copied = tokenEnd
+            place = tokenEnd
         }
-        return result
+        return copied == 0 ? text : result + text[copied...]
     }
 
     /// Where the run of Base64URL's characters ends that begins at a place.
@@ -40,9 +38,31 @@ enum WrittenTokens {
         text[place...].firstIndex { !Base64URL.isCharacter($0) } ?? text.count
     }
 
-    /// Where a token's header begins in such a run, of which something must follow.
+    /// Where a token's header first begins in such a run, which may have other characters before it.
     private static func beginOfToken(_ text: [UInt8], in part: Range<Int>) -> Int? {
-        text[part].firstRange(of: self.begin).flatMap { $0.upperBound < part.upperBound ? $0.lowerBound : nil }
+        (0..<4).compactMap { self.beginOfHeader(text, in: part.dropFirst($0)) }.min()
+    }
+
+    /// Where a token's header first begins in a run that is read as one from its first character on: with `{` and `"`, and
+    /// what white space JSON permits before and between.
+    ///
+    /// Four characters are three bytes, so that a header begins every four characters or not at all. What is shorter than
+    /// that holds no header's first name.
+    private static func beginOfHeader(_ text: [UInt8], in part: Range<Int>) -> Int? {
+        guard let bytes = Base64URL.decode(text[part.prefix(part.count / 4 * 4)]) else { return nil }
+        var (begin, blanks): (Int?, Int?)
+        for (index, byte) in bytes.enumerated() {
+            let start = index.isMultiple(of: 3) ? index : nil
+            switch byte {
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): blanks = blanks ?? start
+            case UInt8(ascii: "{"): (begin, blanks) = (blanks ?? start, nil)
+            case UInt8(ascii: "\""):
+                if let begin { return part.lowerBound + begin / 3 * 4 }
+                blanks = nil
+            default: (begin, blanks) = (nil, nil)
+            }
+        }
+        return nil
     }
 
     /// Where the token ends whose header ends at a place: after two more parts that are not empty.
