@@ -91,6 +91,11 @@ private final class Publisher: UpstreamTransport {
         #expect(told.count == 1)
         #expect(told.first?.contains("\(path) cannot be read: ") == true && told.first?.contains("NSError") == false)
         #expect(told.first?.contains("Domain") == false)
+        // A folder in its place is told as what it is.
+        try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: file) }
+        await trust.refresh()
+        #expect(trust.failures["file@acme"]?.contains("\(path) cannot be read: Is a directory") == true)
     }
 
     /// A place where the first key is published in a certificate that ends in a day.
@@ -166,18 +171,47 @@ private final class Publisher: UpstreamTransport {
         #expect(self.publisher.fetches == 1)
     }
 
-    @Test func `two accounts cannot have one set of keys`() throws {
-        let sources = ["a@acme", "b@acme"].map { email in
+    private func trust(_ first: TrustedAccountSource.Keys, _ second: TrustedAccountSource.Keys) throws(SigningError) {
+        let sources = [("a@acme", first), ("b@acme", second)].map { email, keys in
             TrustedAccountSource(
-                account: TrustedAccount(email: email, role: .server, provider: ProviderID("acme")),
-                keys: .address("https://keys.example/all"))
+                account: TrustedAccount(email: email, role: .server, provider: ProviderID("acme")), keys: keys)
         }
-        let error = #expect(throws: SigningError.self) {
-            try AccountTrust(
-                sources, transport: self.publisher, verifier: TokenVerifier(keys: TrustedKeySet([])))
-        }
+        _ = try AccountTrust(sources, transport: self.publisher, verifier: TokenVerifier(keys: TrustedKeySet([])))
+    }
+
+    @Test(arguments: [
+        ("https://keys.example/all", "https://keys.example/all"), ("http://localhost/x", "http://localhost/x?"),
+        ("https://keys.example", "HTTPS://Keys.Example:443/"), ("http://[::1]:80/x?y=1", "http://[::1]/x?y=1"),
+    ])
+    func `two accounts cannot have one set of keys`(first: String, second: String) throws {
+        let error = #expect(throws: SigningError.self) { try self.trust(.address(first), .address(second)) }
         #expect(error?.code == .invalidKeySet)
         #expect(error?.message.contains("a@acme and b@acme") == true)
+    }
+
+    @Test func `addresses that differ in what a server may tell apart are of two sets`() throws {
+        let first = "https://keys.example/x"
+        for second in ["/X", "/x/", "/x?y", ":444/x"] {
+            try self.trust(.address(first), .address("https://keys.example\(second)"))
+        }
+        try self.trust(.address("http://localhost/x"), .address("https://localhost/x"))
+    }
+
+    @Test func `two accounts cannot have one file of keys, by whatever path`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.path(percentEncoded: false)
+        try Data(self.pem(of: self.first).utf8).write(to: folder.appending(path: "e.pem"))
+        try FileManager.default.createSymbolicLink(
+            at: folder.appending(path: "link.pem"), withDestinationURL: folder.appending(path: "e.pem"))
+        for other in ["\(path)/link.pem", "\(path)/none/../e.pem", "\(path)//e.pem"] {
+            let error = #expect(throws: SigningError.self, "\(other)") {
+                try self.trust(.file("\(path)/e.pem"), .file(other))
+            }
+            #expect(error?.message.contains("a@acme and b@acme") == true)
+        }
+        try self.trust(.file("\(path)/e.pem"), .file("\(path)/f.pem"))
     }
 
     @Test func `whether there is a key cannot be known while fetches fail`() async throws {

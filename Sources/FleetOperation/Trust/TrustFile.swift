@@ -142,8 +142,8 @@ package struct TrustFile: Sendable {
             return .address(text)
         }
         let path = ConfigurationValues.absolute(text, in: folder)
-        guard FileManager.default.isReadableFile(atPath: path) else {
-            throw node.error("the keys' file \(path) cannot be read.")
+        if let problem = PathProblem.reading(path) {
+            throw node.error("the keys' file \(path) cannot be read: \(problem).")
         }
         return .file(path)
     }

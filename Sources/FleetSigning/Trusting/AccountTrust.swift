@@ -82,7 +82,7 @@ public final class AccountTrust: Sendable {
         }
         var owners: [TrustedAccountSource.Keys: String] = [:]
         for source in sources {
-            guard let owner = owners.updateValue(source.account.email, forKey: source.keys) else { continue }
+            guard let owner = owners.updateValue(source.account.email, forKey: source.keys.normalized) else { continue }
             throw SigningError(
                 code: .invalidKeySet,
                 message:
@@ -187,9 +187,10 @@ public final class AccountTrust: Sendable {
             do {
                 return (try Data(contentsOf: URL(filePath: path)), .zero)
             } catch {
-                // The error itself is told in other words each time.
-                throw SigningError(
-                    code: .invalidKeySet, message: "\(path) cannot be read: \(error.localizedDescription)")
+                // The error itself is told in other words each time, and its description as a number at times.
+                let cause = (error as? CocoaError)?.underlying as? POSIXError
+                let reason = cause.map { String(cString: strerror($0.code.rawValue)) } ?? error.localizedDescription
+                throw SigningError(code: .invalidKeySet, message: "\(path) cannot be read: \(reason)")
             }
         }
     }

@@ -70,7 +70,11 @@ import Testing
         ),
         (
             "version: 1\naccounts: [{email: a@p.iam.gserviceaccount.com, roles: server, keys: no.pem}]",
-            "the keys' file /etc/fleetpass/no.pem cannot be read"
+            "the keys' file /etc/fleetpass/no.pem cannot be read: /etc/fleetpass/no.pem is missing."
+        ),
+        (
+            "version: 1\naccounts: [{email: a@p.iam.gserviceaccount.com, roles: server, keys: /tmp}]",
+            "the keys' file /tmp cannot be read: /tmp is a folder, not a file."
         ),
         (
             "version: 1\naccounts:\n- &a {email: a@p.iam.gserviceaccount.com, roles: server}\n- *a",
