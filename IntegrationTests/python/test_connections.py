@@ -22,7 +22,6 @@ import h2.config
 import h2.connection
 import h2.events
 import hpack
-import jwt
 import pytest
 import requests
 from cryptography import x509
@@ -31,7 +30,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hyperframe.frame import Frame, GoAwayFrame, HeadersFrame, PingFrame
 
 from engine_server import certificate, openssl
-from forgery import new_rsa_key
 from service import run
 from test_serve import SECRET, TokenServer
 
@@ -371,16 +369,17 @@ def test_idle_http2_connections_do_not_keep_the_server(folder, certificates):
         assert goodbyes[-1] == last, "the last GOAWAY tells which request was worked on"
 
 
-class SlowKeys(BaseHTTPRequestHandler):
-    """An identity provider whose keys take as long as the test wants."""
+class SlowWebhook(BaseHTTPRequestHandler):
+    """A policy's webhook that takes as long as the test wants, and grants nothing."""
 
     protocol_version = "HTTP/1.1"
     asked, release = threading.Event(), threading.Event()
 
-    def do_GET(self):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
         self.asked.set()
         self.release.wait(30)
-        body = json.dumps({"keys": []}).encode()
+        body = json.dumps({"decision": "refuse"}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -392,8 +391,8 @@ class SlowKeys(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def slow_keys():
-    handler = type("Handler", (SlowKeys,), {"asked": threading.Event(), "release": threading.Event()})
+def slow_webhook():
+    handler = type("Handler", (SlowWebhook,), {"asked": threading.Event(), "release": threading.Event()})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield handler, f"http://127.0.0.1:{server.server_port}"
@@ -402,49 +401,50 @@ def slow_keys():
     server.server_close()
 
 
+def name_caller(folder):
+    """Names the caller of the secret."""
+    callers = [{"name": "app", "secret_sha256": hashlib.sha256(SECRET.encode()).hexdigest(), "roles": ["driver"]}]
+    (folder / "callers.json").write_text(json.dumps({"callers": callers}), encoding="utf-8")
+
+
 def slow_start(folder, url, limits, listen="listen: {tls: {certificate: server.pem, key: server-key.pem}}\n"):
+    name_caller(folder)
+    (folder / "webhook.secret").write_text("the-secret-of-the-webhook-7f3a9c0d", encoding="utf-8")
+    (folder / "policy.yaml").write_text(
+        f"version: 1\nwebhook: {{url: '{url}', timeout: 30s, cache: 0s}}\n"
+        "rules:\n  - {name: ask, when: any_caller, grant: driver, for: webhook}\n", encoding="utf-8")
     return TokenServer(
         folder,
-        f"{listen}callers: {{oidc: {{login: {{issuer: '{url}', audience: fleet, keys: '{url}/keys'}}}}}}\n"
+        f"{listen}callers: {{file: callers.json}}\npolicy: {{file: policy.yaml, secret_file: webhook.secret}}\n"
         f"limits: {{{limits}}}\n", base=BASE)
 
 
-def users_token(issuer):
-    """A user's token whose key the server must fetch first."""
-    now = int(time.time())
-    claims = {"iss": issuer, "sub": "dora", "aud": "fleet", "iat": now, "exp": now + 600}
-    return jwt.encode(claims, new_rsa_key(), algorithm="RS256", headers={"kid": "k1"})
-
-
-def asking(issuer):
-    """A request with such a token in the clear."""
-    return (
-        "GET /token/driver/veh-1 HTTP/1.1\r\nHost: tokens\r\n"
-        f"Authorization: Bearer {users_token(issuer)}\r\n\r\n").encode()
+ASKING = (
+    "GET /token/driver/veh-1 HTTP/1.1\r\nHost: tokens\r\n"
+    f"Authorization: Bearer {SECRET}\r\n\r\n").encode()
 
 
 def address(server):
     return "127.0.0.1", int(server.http.rsplit(":", 1)[1])
 
 
-def ask_slowly(peer, issuer):
-    """Sends a user's token, for which the server must wait."""
-    token = users_token(issuer)
+def ask_slowly(peer):
+    """Asks for a token, for which the server must wait."""
     stream = peer.http.get_next_available_stream_id()
     peer.http.send_headers(
         stream, [(":method", "GET"), (":scheme", "https"), (":authority", "127.0.0.1"),
-                 (":path", "/token/driver/veh-1"), ("authorization", f"Bearer {token}")], end_stream=True)
+                 (":path", "/token/driver/veh-1"), ("authorization", f"Bearer {SECRET}")], end_stream=True)
     peer.send()
     return stream
 
 
 @pytest.mark.parametrize("acknowledges", [True, False])
-def test_a_request_under_way_is_answered_before_its_connection_ends(folder, certificates, slow_keys, acknowledges):
-    handler, url = slow_keys
+def test_a_request_under_way_is_answered_before_its_connection_ends(folder, certificates, slow_webhook, acknowledges):
+    handler, url = slow_webhook
     server = slow_start(folder, url, "drain: 25s")
     peer = Peer(server, folder)
-    stream = ask_slowly(peer, url)
-    assert handler.asked.wait(20), "the server did not ask for the keys"
+    stream = ask_slowly(peer)
+    assert handler.asked.wait(20), "the server did not ask the webhook"
     server.process.send_signal(signal.SIGTERM)
     frames = peer.frames(acknowledges)
     goodbyes = []
@@ -457,7 +457,7 @@ def test_a_request_under_way_is_answered_before_its_connection_ends(folder, cert
     rest = list(frames)
     (answer,) = [frame for frame in rest if isinstance(frame, HeadersFrame)]
     assert answer.stream_id == stream
-    assert dict(hpack.Decoder().decode(answer.data))[":status"] in ("401", "503")
+    assert dict(hpack.Decoder().decode(answer.data))[":status"] == "403"
     assert any("END_STREAM" in frame.flags for frame in rest if frame.stream_id == stream)
     goodbyes += [frame for frame in rest if isinstance(frame, GoAwayFrame)]
     assert goodbyes[-1].last_stream_id == stream
@@ -465,8 +465,8 @@ def test_a_request_under_way_is_answered_before_its_connection_ends(folder, cert
 
 
 @pytest.mark.parametrize("is_secure", [True, False])
-def test_the_answer_to_a_request_under_way_tells_that_its_connection_ends(folder, certificates, slow_keys, is_secure):
-    handler, url = slow_keys
+def test_the_answer_to_a_request_under_way_tells_that_its_connection_ends(folder, certificates, slow_webhook, is_secure):
+    handler, url = slow_webhook
     server = slow_start(folder, url, "drain: 25s", **({} if is_secure else {"listen": ""}))
 
     def is_open():
@@ -478,8 +478,8 @@ def test_the_answer_to_a_request_under_way_tells_that_its_connection_ends(folder
     context = ssl.create_default_context(cafile=folder / "server.pem")
     with socket.create_connection(address(server), timeout=20) as plain:
         client = context.wrap_socket(plain, server_hostname="127.0.0.1") if is_secure else plain
-        client.sendall(asking(url))
-        assert handler.asked.wait(20), "the server did not ask for the keys"
+        client.sendall(ASKING)
+        assert handler.asked.wait(20), "the server did not ask the webhook"
         server.process.send_signal(signal.SIGTERM)
         eventually(lambda: not is_open(), "the port stays open")
         handler.release.set()
@@ -491,23 +491,23 @@ def test_the_answer_to_a_request_under_way_tells_that_its_connection_ends(folder
     assert server.process.wait(timeout=12) == 0
 
 
-def test_a_request_that_takes_longer_than_the_limit_does_not_keep_the_server(folder, certificates, slow_keys):
-    handler, url = slow_keys
+def test_a_request_that_takes_longer_than_the_limit_does_not_keep_the_server(folder, certificates, slow_webhook):
+    handler, url = slow_webhook
     server = slow_start(folder, url, "drain: 2s")
     peer = Peer(server, folder)
-    ask_slowly(peer, url)
-    assert handler.asked.wait(20), "the server did not ask for the keys"
+    ask_slowly(peer)
+    assert handler.asked.wait(20), "the server did not ask the webhook"
     server.process.send_signal(signal.SIGTERM)
     server.process.wait(timeout=20)
     assert not any(isinstance(frame, HeadersFrame) for frame in peer.frames())
 
 
-def test_a_request_in_the_clear_is_cut_off_at_the_same_limit(folder, slow_keys):
-    handler, url = slow_keys
+def test_a_request_in_the_clear_is_cut_off_at_the_same_limit(folder, slow_webhook):
+    handler, url = slow_webhook
     server = slow_start(folder, url, "drain: 1s", listen="")
     with socket.create_connection(address(server), timeout=20) as client:
-        client.sendall(asking(url))
-        assert handler.asked.wait(20), "the server did not ask for the keys"
+        client.sendall(ASKING)
+        assert handler.asked.wait(20), "the server did not ask the webhook"
         told = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         assert client.recv(1024) == b""
@@ -517,16 +517,16 @@ def test_a_request_in_the_clear_is_cut_off_at_the_same_limit(folder, slow_keys):
     server.process.wait(timeout=20)
 
 
-def test_senders_who_break_off_have_no_more_worked_on_than_there_are_places(folder, slow_keys):
-    handler, url = slow_keys
+def test_senders_who_break_off_have_no_more_worked_on_than_there_are_places(folder, slow_webhook):
+    handler, url = slow_webhook
     server = slow_start(folder, url, "pending: 8", listen="")
-    request = asking(url)
+    request = ASKING
     clients = []
     # The ninth is turned away, once the others are let in.
     for _ in range(8):
         clients.append(socket.create_connection(address(server), timeout=20))
         clients[-1].sendall(request)
-    assert handler.asked.wait(20), "the server did not ask for the keys"
+    assert handler.asked.wait(20), "the server did not ask the webhook"
 
     def turned_away():
         with socket.create_connection(address(server), timeout=20) as client:
@@ -550,8 +550,8 @@ def test_senders_who_break_off_have_no_more_worked_on_than_there_are_places(fold
 
 
 @pytest.mark.parametrize("is_secure", [True, False])
-def test_requests_that_are_sent_together_are_all_answered(folder, certificates, slow_keys, is_secure):
-    server = slow_start(folder, slow_keys[1], "pending: 2", **({} if is_secure else {"listen": ""}))
+def test_requests_that_are_sent_together_are_all_answered(folder, certificates, slow_webhook, is_secure):
+    server = slow_start(folder, slow_webhook[1], "pending: 2", **({} if is_secure else {"listen": ""}))
     context = ssl.create_default_context(cafile=folder / "server.pem")
     clients = []
     # More connections than places: each would keep one with a request that nobody works on.
@@ -572,8 +572,8 @@ def test_requests_that_are_sent_together_are_all_answered(folder, certificates, 
 
 @pytest.mark.parametrize("is_secure", [True, False])
 def test_who_asks_for_another_protocol_gets_an_answer_and_the_connections_end(
-        folder, certificates, slow_keys, is_secure):
-    server = slow_start(folder, slow_keys[1], "idle: 75s", **({} if is_secure else {"listen": ""}))
+        folder, certificates, slow_webhook, is_secure):
+    server = slow_start(folder, slow_webhook[1], "idle: 75s", **({} if is_secure else {"listen": ""}))
     context = ssl.create_default_context(cafile=folder / "server.pem")
     with socket.create_connection(address(server), timeout=20) as plain:
         client = context.wrap_socket(plain, server_hostname="127.0.0.1") if is_secure else plain
@@ -589,8 +589,8 @@ def test_who_asks_for_another_protocol_gets_an_answer_and_the_connections_end(
     assert server.stop()[0] == 0
 
 
-def test_what_cannot_be_read_is_told_behind_the_answers_before_it(folder, slow_keys):
-    server = slow_start(folder, slow_keys[1], "request: 30s", listen="")
+def test_what_cannot_be_read_is_told_behind_the_answers_before_it(folder, slow_webhook):
+    server = slow_start(folder, slow_webhook[1], "request: 30s", listen="")
     with socket.create_connection(address(server), timeout=20) as client:
         ask = b"GET /token/driver/veh-1 HTTP/1.1\r\nHost: tokens\r\n\r\n"
         client.sendall(ask * 2 + b"GET /token/driver/veh-1 HTTP/1.1\r\n\r\n")
@@ -601,12 +601,12 @@ def test_what_cannot_be_read_is_told_behind_the_answers_before_it(folder, slow_k
     assert server.stop()[0] == 0
 
 
-def test_a_request_that_is_not_read_on_has_the_time_that_others_take(folder, slow_keys):
-    handler, url = slow_keys
+def test_a_request_that_is_not_read_on_has_the_time_that_others_take(folder, slow_webhook):
+    handler, url = slow_webhook
     server = slow_start(folder, url, "request: 1s", listen="")
     with socket.create_connection(address(server), timeout=20) as client:
-        client.sendall(asking(url) + b"POST /v1/tokens HTTP/1.1\r\nHost: tokens\r\nContent-Length: 2\r\n\r\n{")
-        assert handler.asked.wait(20), "the server did not ask for the keys"
+        client.sendall(ASKING + b"POST /v1/tokens HTTP/1.1\r\nHost: tokens\r\nContent-Length: 2\r\n\r\n{")
+        assert handler.asked.wait(20), "the server did not ask the webhook"
         client.settimeout(3)
         with pytest.raises(TimeoutError):
             client.recv(1024)
@@ -616,12 +616,12 @@ def test_a_request_that_is_not_read_on_has_the_time_that_others_take(folder, slo
         while data := client.recv(65536):
             received += data
     (first, second) = re.findall(rb"HTTP/1.1 (\d+) ", received)
-    assert first in (b"401", b"503") and second == b"408"
+    assert (first, second) == (b"403", b"408")
     assert server.stop()[0] == 0
 
 
-def test_who_reads_nothing_of_what_is_answered_is_cut_off(folder, slow_keys):
-    server = slow_start(folder, slow_keys[1], "request: 1s", listen="")
+def test_who_reads_nothing_of_what_is_answered_is_cut_off(folder, slow_webhook):
+    server = slow_start(folder, slow_webhook[1], "request: 1s", listen="")
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.connect(address(server))
@@ -734,8 +734,7 @@ def test_a_proxy_names_users_from_its_own_address_only(folder, peers, status):
 
 
 def test_a_forged_header_of_a_proxy_is_refused_beside_a_good_credential(folder):
-    callers = [{"name": "app", "secret_sha256": hashlib.sha256(SECRET.encode()).hexdigest(), "roles": ["driver"]}]
-    (folder / "callers.json").write_text(json.dumps({"callers": callers}), encoding="utf-8")
+    name_caller(folder)
     server = TokenServer(
         folder,
         "callers: {file: callers.json, proxy: {edge: {peers: 192.0.2.1, subject_header: X-User, "
@@ -753,8 +752,8 @@ def test_a_forged_header_of_a_proxy_is_refused_beside_a_good_credential(folder):
 
 
 @pytest.mark.parametrize("is_secure", [True, False])
-def test_connections_that_come_while_the_server_ends_do_not_bring_it_down(folder, certificates, slow_keys, is_secure):
-    handler, url = slow_keys
+def test_connections_that_come_while_the_server_ends_do_not_bring_it_down(folder, certificates, slow_webhook, is_secure):
+    handler, url = slow_webhook
     server = slow_start(folder, url, "drain: 25s", **({} if is_secure else {"listen": ""}))
     context = ssl.create_default_context(cafile=folder / "server.pem")
 
@@ -771,8 +770,8 @@ def test_connections_that_come_while_the_server_ends_do_not_bring_it_down(folder
 
     with socket.create_connection(address(server), timeout=20) as plain:
         client = context.wrap_socket(plain, server_hostname="127.0.0.1") if is_secure else plain
-        client.sendall(asking(url))
-        assert handler.asked.wait(20), "the server did not ask for the keys"
+        client.sendall(ASKING)
+        assert handler.asked.wait(20), "the server did not ask the webhook"
         threads = [threading.Thread(target=connect) for _ in range(4)]
         for thread in threads:
             thread.start()
