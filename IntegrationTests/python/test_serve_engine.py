@@ -90,6 +90,22 @@ def test_the_vendors_client_calls_it_over_tls(folder, certificates):
     assert (code, output) == (0, ""), errors
 
 
+def test_pages_of_a_listed_origin_may_call(folder):
+    server = EngineServer(folder, "cors: {origins: 'https://app.example'}\n")
+    token, origin = mint(folder, "server"), {"Origin": "https://app.example"}
+    url = f"{server.http}/v1/providers/demo-fleet/vehicles/veh-1"
+    asked = {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
+    preflight = requests.options(url, headers={**origin, **asked}, timeout=10)
+    assert preflight.status_code == 204 and preflight.headers["Access-Control-Allow-Headers"] == "authorization"
+    for headers, status in (({"Authorization": f"Bearer {token}"}, 404), ({}, 401)):
+        answer = requests.get(url, headers={**origin, **headers}, timeout=10)
+        assert (answer.status_code, answer.headers["Access-Control-Allow-Origin"]) == (status, "https://app.example")
+    assert requests.options(url, headers={**asked, "Origin": "https://evil.example"}, timeout=10).status_code == 403
+    for path in ("/readyz", "/metrics"):
+        assert "Access-Control-Allow-Origin" not in requests.get(server.http + path, headers=origin, timeout=10).headers
+    assert server.stop()[0] == 0
+
+
 def test_what_was_answered_is_there_after_a_restart(folder):
     token = mint(folder, "server")
     server = EngineServer(folder)

@@ -111,7 +111,7 @@ package struct PostgreSQLSchema: Sendable {
         guard (0...self.steps.count).contains(version) else {
             throw PostgreSQLError(
                 code: .wrongSchema,
-                message: "The tables of \(self.part) are of version \(version), and this program knows "
+                message: "The tables of the \(self.part) are of version \(version), and this program knows "
                     + "\(self.steps.count); run the newer program, or name another database.")
         }
         return version

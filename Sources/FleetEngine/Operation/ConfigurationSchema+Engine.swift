@@ -54,6 +54,11 @@ extension ConfigurationSchema {
             + ConfigurationOption.connectionLimits
             + [
                 .init(
+                    path: "cors.origins", kind: .text, standard: nil,
+                    help:
+                        "Web pages' origins that may call the REST interface (CORS), with commas between. They send a token "
+                        + "like everybody else; the page is for none. Unset: none."),
+                .init(
                     path: "profile", kind: .choice(StrictnessProfile.allCases.map(\.rawValue)),
                     standard: StrictnessProfile.real.rawValue,
                     help:

@@ -59,6 +59,8 @@ public struct EngineConfiguration: Sendable {
     public var tls: ListenerTLS?
     /// What the clients of each port may use up.
     public var limits: ConnectionLimits
+    /// Web pages of which origins may call the REST interface; `nil` for none.
+    package var origins: AllowedOrigins?
     /// How closely calls are held to the documentation.
     public var profile: StrictnessProfile
     /// How the roads are asked for; `nil` estimates ways by the straight line.
@@ -114,6 +116,7 @@ public struct EngineConfiguration: Sendable {
         }
         self.tls = try ListenerTLS.read(in: values, folder: folder, host: self.host, protecting: "tokens")
         self.limits = try ConnectionLimits(in: values)
+        self.origins = try Self.origins(in: values)
         self.profile = values["profile"].flatMap(StrictnessProfile.init(rawValue:)) ?? .real
         self.router = try values["router.osrm.url"].map { url throws(ConfigurationError) in
             let settings = OSRMRouter.Settings(
@@ -133,6 +136,15 @@ public struct EngineConfiguration: Sendable {
         self.page = try Self.page(in: values, folder: folder, host: self.host, providers: self.providers)
         self.recording = values.file("record", in: folder)
         self.log = try LogSettings(in: values)
+    }
+
+    private static func origins(in values: ConfigurationValues) throws(ConfigurationError) -> AllowedOrigins? {
+        guard values["cors.origins"] != nil else { return nil }
+        let origins = Set(values.list("cors.origins"))
+        guard !origins.isEmpty else {
+            throw ConfigurationError("The setting cors.origins names nothing; write its values with commas between.")
+        }
+        return try AllowedOrigins(origins, permission: EngineRoutes.ofPages)
     }
 
     private static func ids(_ texts: [String], of setting: String) throws(ConfigurationError) -> [ProviderID] {

@@ -19,10 +19,17 @@ public struct EngineRoutes: Sendable {
     private static let examinedFor = 0.05
 
     private let engine: Engine
+    private let origins: AllowedOrigins?
 
     /// Makes the routes of an engine.
     public init(engine: Engine) {
+        self.init(engine: engine, origins: nil)
+    }
+
+    /// Makes the routes of an engine that web pages of other origins may call.
+    init(engine: Engine, origins: AllowedOrigins?) {
         self.engine = engine
+        self.origins = origins
     }
 
     /// Adds everything under `/v1/`, unknown paths included, which are answered in the API's error envelope.
@@ -50,6 +57,12 @@ public struct EngineRoutes: Sendable {
         return EngineResponder(routes: self, others: router.buildResponder())
     }
 
+    /// What web pages of other origins may do, where any may call: whatever a token permits, with the fields that the
+    /// vendor's libraries send besides, and read for how long to wait and what was found to depart from the documentation.
+    static let ofPages = AllowedOrigins.Permission(
+        methods: HTTPRule.verbs.map(\.rawValue).sorted().joined(separator: ", "), fields: nil,
+        exposed: "date, retry-after, \(CallRemarks.warningName), \(CallRemarks.chaosName)")
+
     /// The verbs that are answered in the API's own form.
     private static let verbs = HTTPRule.verbs + [.options]
 
@@ -60,6 +73,14 @@ public struct EngineRoutes: Sendable {
     }
 
     func respond(to request: Request) async -> Response {
+        guard let origins else { return await self.answer(to: request) }
+        if let answer = origins.preflight(request) { return answer }
+        var answer = await self.answer(to: request)
+        origins.mark(&answer.headers, for: request.headers[.origin])
+        return answer
+    }
+
+    private func answer(to request: Request) async -> Response {
         let remarks = self.engine.makeRemarks()
         var response: Response
         do throws(EngineError) {

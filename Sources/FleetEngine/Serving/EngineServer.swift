@@ -151,7 +151,7 @@ public struct EngineServer: Service {
         let grpc = self.parts.grpc(host: configuration.host, port: configuration.grpcPort, limits: limits, tls: tls)
         let listener = HTTPListener(
             host: configuration.host, port: configuration.httpPort, limits: limits, tls: tls, logger: self.logger)
-        let routes = EngineRoutes(engine: self.engine)
+        let routes = EngineRoutes(engine: self.engine, origins: configuration.origins)
         let responder = routes.responder(beside: self.router([listener.connections, grpc.connections]))
         let http = listener.application(responder) { port in announce.yield(port) }
         let ready = ReadyService {

@@ -6,6 +6,7 @@ import FleetEngine
 import FleetOperation
 import FleetTokens
 import Foundation
+import HTTPTypes
 import Logging
 import Testing
 
@@ -43,6 +44,7 @@ import Testing
         #expect(configuration.limits == ConnectionLimits())
         #expect(configuration.retention == RetentionPolicy())
         #expect(configuration.page.visibility == .nobody)
+        #expect(configuration.origins == nil)
         #expect(configuration.log == LogSettings())
     }
 
@@ -72,6 +74,7 @@ import Testing
               http_port: 1
               grpc_port: 2
               tls: {certificate: c.pem, key: k.pem, client_ca: ca.pem, client_certificate: required}
+            cors: {origins: "https://a.example, https://b.example"}
             limits: {connections: 5, header_bytes: 2048, header_fields: 9, idle: 2m, request: 9s}
             retention: {vehicles: 1d, trips: 2h, delivery_vehicles: never, tasks: 3d}
             router: {osrm: {url: http://osrm:5000, time_limit_ms: 250, cached_legs: 300}}
@@ -107,6 +110,11 @@ import Testing
         #expect(configuration.page.provider.value == "umbrella")
         #expect(configuration.page.options.leafletFolder == "/etc/fleetpass/map")
         #expect(configuration.page.options.tiles?.template == "https://t.example/{z}/{x}/{y}.png")
+        for (origin, isAllowed) in [("https://b.example", true), ("https://c.example", false)] {
+            var headers = HTTPFields()
+            configuration.origins?.mark(&headers, for: origin)
+            #expect(headers[.accessControlAllowOrigin] == (isAllowed ? origin : nil))
+        }
         #expect(configuration.recording == "/etc/fleetpass/calls.jsonl")
         #expect(configuration.log == LogSettings(level: .debug, isJSON: true))
     }
@@ -158,6 +166,9 @@ import Testing
         ("providers", "Line 1: the configuration takes settings of its own."),
         ("[providers]", "Line 1: the configuration must be a single value or settings."),
         (Self.least + "\nrouter: {osrm: {url: 'osrm:5000'}}", "router.osrm.url must be written like"),
+        (Self.least + "\ncors: {origins: 'https://a.example/'}", "cors.origins: \"https://a.example/\" is no origin"),
+        (Self.least + "\ncors: {origins: '*'}", "cors.origins: \"*\" is no origin"),
+        (Self.least + "\ncors: {origins: ','}", "The setting cors.origins names nothing"),
         (Self.least + "\npage: {provider: other}", "page.provider names none of providers"),
         (Self.least + "\npage: {visible_to: all}", "page.visible_to must be nobody, this_machine or addresses"),
         (Self.least + "\npage: {tiles: here}", "page.tiles is no address of tiles"),

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetOperation
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -78,6 +79,73 @@ import Testing
                     #expect(other.body == answer.body, "\(verb) \(path)")
                 }
             }
+        }
+    }
+
+    /// How an engine that pages of one origin may call answers a request, and what a browser reads of that.
+    private static func answer(
+        _ verb: HTTPRequest.Method, _ path: String, from origin: String?, beside isBeside: Bool,
+        authorization: String? = "Bearer \(serverToken)", asking: [HTTPField.Name: String] = [:]
+    ) async throws -> TestResponse {
+        let routes = EngineRoutes(
+            engine: Engine(store: MemoryStore(), verifier: TextVerifier()),
+            origins: try AllowedOrigins(["https://app.example"], permission: EngineRoutes.ofPages))
+        let router = Router()
+        router.get("/page") { _, _ in "a page" }
+        if !isBeside { routes.add(to: router) }
+        let responder: any HTTPResponder<BasicRequestContext> =
+            isBeside ? routes.responder(beside: router) : router.buildResponder()
+        var headers = HTTPFields()
+        headers[.origin] = origin
+        headers[.authorization] = authorization
+        for (name, value) in asking { headers[name] = value }
+        return try await Self.answer(of: responder, verb, path, headers)
+    }
+
+    private static func answer(
+        of responder: some HTTPResponder<BasicRequestContext>, _ verb: HTTPRequest.Method, _ path: String,
+        _ headers: HTTPFields
+    ) async throws -> TestResponse {
+        try await Application(responder: responder).test(.router) { client in
+            try await client.execute(uri: path, method: verb, headers: headers)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `pages of a listed origin may call and read what is answered, refusals too`(isBeside: Bool) async throws {
+        let origin = "https://app.example"
+        let asking: [HTTPField.Name: String] = [
+            .accessControlRequestMethod: "PUT", .accessControlRequestHeaders: "authorization, x-goog-fieldmask",
+        ]
+        let preflight = try await Self.answer(
+            .options, Self.path + "/veh-1", from: origin, beside: isBeside, authorization: nil, asking: asking)
+        #expect(preflight.status == .noContent)
+        #expect(preflight.headers[.accessControlAllowOrigin] == origin)
+        #expect(preflight.headers[.accessControlAllowMethods] == "DELETE, GET, PATCH, POST, PUT")
+        #expect(preflight.headers[.accessControlAllowHeaders] == "authorization, x-goog-fieldmask")
+        for (authorization, status) in [("Bearer \(serverToken)", HTTPResponse.Status.notFound), (nil, .unauthorized)] {
+            let answer = try await Self.answer(
+                .get, Self.path + "/veh-1", from: origin, beside: isBeside, authorization: authorization)
+            #expect(answer.status == status)
+            #expect(answer.headers[.accessControlAllowOrigin] == origin)
+            #expect(answer.headers[.accessControlAllowCredentials] == nil)
+            #expect(answer.headers[.vary]?.contains("Origin") == true)
+        }
+        // What is no call is for no page of another origin.
+        let page = try await Self.answer(.get, "/page", from: origin, beside: isBeside)
+        #expect(page.status == .ok && page.headers[.accessControlAllowOrigin] == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func `pages of any other origin get no permission, and no preflight`(isBeside: Bool) async throws {
+        let preflight = try await Self.answer(
+            .options, Self.path + "/veh-1", from: "https://evil.example", beside: isBeside, authorization: nil,
+            asking: [.accessControlRequestMethod: "GET"])
+        #expect(preflight.status == .forbidden)
+        for origin in ["https://evil.example", nil] {
+            let answer = try await Self.answer(.get, Self.path + "/veh-1", from: origin, beside: isBeside)
+            #expect(answer.status == .notFound)
+            #expect(answer.headers[.accessControlAllowOrigin] == nil)
         }
     }
 
