@@ -47,16 +47,15 @@ package final class PostgreSQLTables: Sendable {
             case .missing where wereSeen:
                 throw PostgreSQLError(
                     code: .wrongSchema,
-                    message: "The tables of the \(self.schema.part) were there and are gone: this is another database, or "
-                        + "one that was emptied. Put them back, or restart the server that makes them, to begin "
+                    message: "The tables of the \(self.schema.part) were there and are gone: this is another database, "
+                        + "or one that was emptied. Put them back, or restart the server that makes them, to begin "
                         + "without what they held.")
-            case .missing,
-                .behind where self.maker == .another:
+            case .behind where self.maker == .firstConnection: break
+            case .missing, .behind:
                 throw PostgreSQLError(
                     code: .wrongSchema,
-                    message: "The tables of the \(self.schema.part) are missing, or of an older version; start their "
-                        + "server in this version, which makes them and brings them up to date.")
-            case .behind: break
+                    message: "The tables of the \(self.schema.part) are missing, or of an older version; start "
+                        + "their server in this version, which makes them and brings them up to date.")
             }
         }
         if try self.schema.migrate(session) {

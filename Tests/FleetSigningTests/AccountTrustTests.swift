@@ -20,6 +20,9 @@ private final class Publisher: UpstreamTransport {
         var elsewhere: [String: [RSAPublicKey]] = [:]
         var maximumAge = 3600
         var isUp = true
+        /// Whether what is asked for from now on is answered when ``held`` is resumed.
+        var isSlow = false
+        var held: CheckedContinuation<Void, Never>?
         var now = Date(timeIntervalSince1970: 1_767_225_600)
         var fetches = 0
     }
@@ -40,7 +43,10 @@ private final class Publisher: UpstreamTransport {
     }
 
     func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
-        self.state.withLock { state in
+        if self.state.withLock({ $0.isSlow }) {
+            await withCheckedContinuation { continuation in self.state.withLock { $0.held = continuation } }
+        }
+        return self.state.withLock { state in
             state.fetches += 1
             guard state.isUp else { return UpstreamResponse(status: 500) }
             return UpstreamResponse(
@@ -230,6 +236,20 @@ private final class Publisher: UpstreamTransport {
         await self.trust.refresh()
         #expect(await self.trust.learnKey(of: token) == .found)
         #expect(await self.trust.learnKey(of: try await self.mint(with: self.second)) == .unavailable)
+    }
+
+    @Test func `a call waits a second for a publisher that is slow, and no longer`() async throws {
+        await self.trust.refresh()
+        self.publisher.state.withLock { $0.isSlow = true }
+        let (trust, token) = (self.trust, try await self.mint(with: self.second))
+        async let asked = trust.learnKey(of: token)
+        await self.publisher.clock.waitForSleepers(1)
+        self.publisher.wait(1)
+        #expect(await asked == .unavailable)
+        // Tokens with keys at hand wait for nothing.
+        #expect(await trust.learnKey(of: try await self.mint(with: self.first)) == .found)
+        while self.publisher.state.withLock({ $0.held }) == nil { await Task.yield() }
+        self.publisher.state.withLock { $0.held }?.resume()
     }
 
     @Test func `whether there is a key cannot be known once its certificate ended and no other can be had`()

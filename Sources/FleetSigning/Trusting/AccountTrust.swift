@@ -17,6 +17,8 @@ public final class AccountTrust: Sendable {
     private static let source = "accounts"
     /// For so long past its end a set that cannot be renewed is no problem yet.
     private static let patience: Duration = .seconds(600)
+    /// How long a call waits for keys to be fetched: anybody can name a key that nobody has.
+    private static let callPatience: Duration = .seconds(1)
 
     /// The verifier whose keys are kept.
     public let verifier: TokenVerifier
@@ -163,7 +165,7 @@ public final class AccountTrust: Sendable {
             let index = self.sources.firstIndex(where: { $0.account.email == issuer })
         else { return .unknown }
         let date = self.time.date
-        let lookup = await self.remotes[index].lookup { keys in
+        let lookup = await self.remotes[index].lookup(patience: Self.callPatience) { keys in
             keys.contains { key in
                 !key.hasEnded(at: date) && jws.keyID.map { key.id == $0 || key.isUnnamed } ?? true
             }
