@@ -182,7 +182,9 @@ public struct Engine: Sendable {
             switch await self.verifier.learnKey(of: token) {
             case .found: return try self.verifier.verify(token, at: now)
             case .unknown: throw error
-            case .unavailable: throw .keysUnavailable
+            case .unavailable:
+                // What no key would mend is told as ever.
+                throw TokenExaminer().explain(token, request: nil, keys: nil, now: now).refusal ?? .keysUnavailable
             }
         }
     }

@@ -30,7 +30,7 @@ package struct PostgreSQLSchema: Sendable {
     /// - Returns: Whether there was something to do.
     /// - Throws: ``PostgreSQLError``.
     func migrate(_ session: PostgreSQLSession) throws(PostgreSQLError) -> Bool {
-        do {
+        try Self.advising(session) {
             try session.query(.once("SELECT set_config('search_path', 'fleetpass', false)"))
             // Tables that are there may be a copy, in a database made otherwise than theirs was.
             try session.checkEncoding()
@@ -57,6 +57,15 @@ package struct PostgreSQLSchema: Sendable {
                         """, [.text(self.part), .integer(Int64(self.steps.count))]))
                 return true
             }
+        }
+    }
+
+    /// Runs a body, and tells what to do where the user lacks a right for it.
+    private static func advising<Result>(
+        _ session: PostgreSQLSession, _ body: () throws -> Result
+    ) throws(PostgreSQLError) -> Result {
+        do {
+            return try body()
         } catch let error as PostgreSQLError where error.sqlState == "42501" {
             throw PostgreSQLError(
                 code: .wrongSchema, message: "\(error.message). \(Self.advice(on: session))", sqlState: error.sqlState)
@@ -94,11 +103,13 @@ package struct PostgreSQLSchema: Sendable {
     /// - Throws: ``PostgreSQLError``, with ``PostgreSQLError/Code/wrongSchema`` for those of a newer version, or a
     ///   database that cannot hold them.
     package func state(_ session: PostgreSQLSession) throws(PostgreSQLError) -> State {
-        try session.query(.once("SELECT set_config('search_path', 'fleetpass', false)"))
-        try session.checkEncoding()
-        let version = try self.version(session)
-        guard version < self.steps.count else { return .current }
-        return version == 0 ? .missing : .behind
+        try Self.advising(session) {
+            try session.query(.once("SELECT set_config('search_path', 'fleetpass', false)"))
+            try session.checkEncoding()
+            let version = try self.version(session)
+            guard version < self.steps.count else { return .current }
+            return version == 0 ? .missing : .behind
+        }
     }
 
     private func version(_ session: PostgreSQLSession) throws(PostgreSQLError) -> Int {

@@ -58,6 +58,29 @@ import Testing
         #expect(await self.finds("forged", in: set) == false)
     }
 
+    @Test func `a key at hand is good while the renewal of a set that has ended takes long`() async {
+        let (clock, gate) = (ManualClock(), Locked<CheckedContinuation<Void, Never>?>(nil))
+        let isFirst = Locked(true)
+        let set = RemoteKeySet<Set<String>>(time: TimeSource(clock: clock)) {
+            let isFirst = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            if !isFirst { await withCheckedContinuation { continuation in gate.withLock { $0 = continuation } } }
+            return (keys: ["known"], maximumAge: .seconds(1000))
+        }
+        #expect(await self.finds("known", in: set) == true)
+        clock.advance(by: .seconds(1001))
+        async let first = self.finds("known", in: set)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(1))
+        #expect(await first == true)
+        #expect(await self.finds("known", in: set) == true)
+        #expect(await self.finds("forged", in: set) == nil)
+        while gate.withLock({ $0 }) == nil { await Task.yield() }
+        gate.withLock { $0 }?.resume()
+    }
+
     @Test func `sets that were fetched at one time are renewed at many`() async {
         #expect(await !self.isRenewed(after: 699))
         #expect(await self.isRenewed(after: 900))

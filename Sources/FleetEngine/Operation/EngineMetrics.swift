@@ -80,7 +80,7 @@ public final class EngineMetrics: Sendable {
         self.state.withLock { state in
             state.calls[Outcome(method: method, code: error?.code), default: 0] += 1
             state.duration.observe(duration, method.name)
-            if let error, error.code == .unauthenticated || error.code == .permissionDenied {
+            if let error, error.code == .permissionDenied || error.isOfStranger {
                 state.refusals[error.reason, default: 0] += 1
             }
         }

@@ -43,18 +43,19 @@ enum WrittenTokens {
         (0..<4).compactMap { self.beginOfHeader(text, in: part.dropFirst($0)) }.min()
     }
 
-    /// Where a token's header first begins in a run that is read as one from its first character on: with `{` and `"`, and
-    /// what white space JSON permits before and between.
+    /// Where a token's header first begins that goes to the end of a run, which is read from its first character on.
     ///
-    /// Four characters are three bytes, so that a header begins every four characters or not at all. What is shorter than
-    /// that holds no header's first name.
+    /// A header begins with `{` and `"`, and what white space JSON permits before and between, is text in UTF-8, and ends
+    /// with `}`. Four characters are three bytes, so that it begins every four characters or not at all.
     private static func beginOfHeader(_ text: [UInt8], in part: Range<Int>) -> Int? {
-        guard let bytes = Base64URL.decode(text[part.prefix(part.count / 4 * 4)]) else { return nil }
+        guard let bytes = Base64URL.decode(text[part]), bytes.last(where: { !self.isBlank($0) }) == UInt8(ascii: "}")
+        else { return nil }
+        let beginOfText = self.beginOfText(bytes)
         var (begin, blanks): (Int?, Int?)
-        for (index, byte) in bytes.enumerated() {
+        for (index, byte) in bytes.enumerated().dropFirst(beginOfText) {
             let start = index.isMultiple(of: 3) ? index : nil
             switch byte {
-            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): blanks = blanks ?? start
+            case _ where self.isBlank(byte): blanks = blanks ?? start
             case UInt8(ascii: "{"): (begin, blanks) = (blanks ?? start, nil)
             case UInt8(ascii: "\""):
                 if let begin { return part.lowerBound + begin / 3 * 4 }
@@ -63,6 +64,24 @@ enum WrittenTokens {
             }
         }
         return nil
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { " \t\r\n".utf8.contains(byte) }
+
+    /// From where on bytes are UTF-8.
+    private static func beginOfText(_ bytes: [UInt8]) -> Int {
+        var parser = Unicode.UTF8.ForwardParser()
+        var rest = bytes.makeIterator()
+        var (place, begin) = (0, 0)
+        while true {
+            switch parser.parseScalar(from: &rest) {
+            case .valid(let scalar): place += scalar.count
+            case .error(let length):
+                place += length
+                begin = place
+            case .emptyInput: return begin
+            }
+        }
     }
 
     /// Where the token ends whose header ends at a place: after two more parts that are not empty.

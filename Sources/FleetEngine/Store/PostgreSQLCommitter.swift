@@ -39,7 +39,14 @@ struct PostgreSQLCommitter {
             writes[index].keys = discovery.keys
         }
         let left = self.commit(writes, isAlone: false)
-        return left.held + left.alone.flatMap { self.commit([$0], isAlone: true).held }
+        var (held, isBlocked) = (left.held, false)
+        for write in left.alone {
+            // Where one must wait, the others do not hold up this connection besides.
+            let own = isBlocked ? [write] : self.commit([write], isAlone: true).held
+            isBlocked = isBlocked || !own.isEmpty
+            held += own
+        }
+        return held
     }
 
     private func commit(_ writes: [QueuedWrite], isAlone: Bool) -> Left {

@@ -23,25 +23,31 @@ package enum PrivateFile {
     package static func make(
         at path: String, holding bytes: Data = Data(), goesToFolder: Bool = false
     ) throws(SystemRefusal) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let url = URL(filePath: path)
+        // The folder whose owner is looked at is the one that the file is made in, whatever takes its place meanwhile.
+        let place = url.deletingLastPathComponent().path(percentEncoded: false)
+        let folder = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw SystemRefusal() }
+        defer { close(folder) }
+        let name = url.lastPathComponent
+        let descriptor = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw SystemRefusal() }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
-            if goesToFolder, geteuid() == 0 { try self.give(descriptor, toOwnerOfFolderOf: path) }
+            if goesToFolder, geteuid() == 0 { try self.give(descriptor, toOwnerOf: folder) }
             try file.write(contentsOf: bytes)
             try file.synchronize()
             try file.close()
         } catch {
             let refusal = SystemRefusal(behind: error)
-            unlink(path)
+            unlinkat(folder, name, 0)
             throw refusal
         }
     }
 
-    private static func give(_ descriptor: CInt, toOwnerOfFolderOf path: String) throws(SystemRefusal) {
+    private static func give(_ descriptor: CInt, toOwnerOf folder: CInt) throws(SystemRefusal) {
         var status = stat()
-        let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
-        guard stat(folder, &status) == 0, fchown(descriptor, status.st_uid, status.st_gid) == 0 else {
+        guard fstat(folder, &status) == 0, fchown(descriptor, status.st_uid, status.st_gid) == 0 else {
             throw SystemRefusal()
         }
     }

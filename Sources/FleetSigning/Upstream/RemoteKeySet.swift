@@ -73,20 +73,17 @@ package final class RemoteKeySet<Keys: Sendable>: Sendable {
     ///   - contains: Whether a set has the key.
     /// - Returns: What was found.
     package func lookup(patience: Duration? = nil, _ contains: @Sendable (Keys) -> Bool) async -> Lookup {
-        var afterFetch = false
+        var (afterFetch, isOver) = (false, true)
         while true {
             let (answer, fetch) = self.look(afterFetch: afterFetch, contains)
             switch answer {
             case .keys(let keys): return .found(keys)
-            case .unknownKey: return .unknownKey
+            // A fetch that goes on may bring it.
+            case .unknownKey: return isOver ? .unknownKey : .unavailable
             case .unavailable: return .unavailable
             case .wait:
-                guard let patience else {
-                    await fetch?.value
-                    afterFetch = true
-                    continue
-                }
-                guard await self.isOver(fetch, within: patience) else { return .unavailable }
+                if let patience { isOver = await self.isOver(fetch, within: patience) } else { await fetch?.value }
+                // Where it takes long, a key at hand is good for as long as it is where fetches fail.
                 afterFetch = true
             }
         }

@@ -136,8 +136,8 @@ public struct IDTokenAuthenticator: CallerAuthenticator, UserTokenAuthenticator 
         case .unknownKey:
             throw CallerRefusal(.unknown, "The user's token names a key that its issuer does not have.")
         case .unavailable:
-            let reason = self.keys.failure.map { ": \($0)" } ?? "."
-            throw KeySetError(message: "The keys of \(self.source) cannot be fetched now\(reason)")
+            let reason = self.keys.failure ?? "that takes longer than a second."
+            throw KeySetError(message: "The keys of \(self.source) cannot be fetched now: \(reason)")
         }
     }
 }

@@ -41,8 +41,10 @@ public struct SharedSecret: Sendable, CustomStringConvertible, CustomDebugString
     /// - Parameter bytes: The file's bytes.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     init(file bytes: Data) throws(TokenServerError) {
-        let isText = bytes.allSatisfy { (0x20...0x7E).contains($0) || "\t\r\n".utf8.contains($0) }
-        try self.init(isText && bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes)
+        let isText = String(validating: bytes, as: UTF8.self)?.unicodeScalars.allSatisfy {
+            $0.properties.generalCategory != .control || "\t\r\n".unicodeScalars.contains($0)
+        }
+        try self.init(isText == true && bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes)
     }
 
     /// The HMAC-SHA-256 of a message.

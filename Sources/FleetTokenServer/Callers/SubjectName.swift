@@ -22,7 +22,11 @@ struct SubjectName: Hashable {
     private static let numbers = [
         "CN": "2.5.4.3", "SN": "2.5.4.4", "serialNumber": "2.5.4.5", "C": "2.5.4.6", "L": "2.5.4.7", "ST": "2.5.4.8",
         "street": "2.5.4.9", "O": "2.5.4.10", "OU": "2.5.4.11", "title": "2.5.4.12", "businessCategory": "2.5.4.15",
-        "postalCode": "2.5.4.17", "name": "2.5.4.41", "GN": "2.5.4.42", "initials": "2.5.4.43",
+        "description": "2.5.4.13", "postalAddress": "2.5.4.16", "postalCode": "2.5.4.17", "postOfficeBox": "2.5.4.18",
+        "physicalDeliveryOfficeName": "2.5.4.19", "telephoneNumber": "2.5.4.20", "houseIdentifier": "2.5.4.51",
+        "mail": "0.9.2342.19200300.100.1.3", "unstructuredName": "1.2.840.113549.1.9.2",
+        "unstructuredAddress": "1.2.840.113549.1.9.8", "role": "2.5.4.72", "dmdName": "2.5.4.54", "name": "2.5.4.41",
+        "GN": "2.5.4.42", "initials": "2.5.4.43",
         "generationQualifier": "2.5.4.44", "dnQualifier": "2.5.4.46", "pseudonym": "2.5.4.65",
         "organizationIdentifier": "2.5.4.97", "UID": "0.9.2342.19200300.100.1.1",
         "jurisdictionL": "1.3.6.1.4.1.311.60.2.1.1", "jurisdictionST": "1.3.6.1.4.1.311.60.2.1.2",

@@ -31,8 +31,8 @@ extension TokenServerConfiguration {
             if case .subject(let name) = identity, SubjectName(parsing: name) == nil {
                 throw ConfigurationError(
                     "\(path).subject must be the certificate's whole subject, such as CN=dispatch,O=Acme, as openssl x509 "
-                        + "-noout -subject -nameopt RFC2253 prints it; a kind of attribute without a name there goes by its "
-                        + "number.")
+                        + "-noout -subject -nameopt RFC2253 prints it; a kind of attribute that is not known here goes by its "
+                        + "number, such as 2.5.4.24 for x121Address.")
             }
             let roles = values.list("\(path).roles").map(Role.init(rawValue:))
             if let unknown = roles.first(where: { !PolicyTarget.roles.contains($0) }) {

@@ -62,15 +62,18 @@ import Testing
         defer { try? FileManager.default.removeItem(at: path) }
         let recorder = try CallRecorder(
             appendingTo: path.path(percentEncoded: false), logger: Logger(label: "test"))
-        let engine = Engine(store: MemoryStore(), verifier: CutOffVerifier(), recorder: recorder)
+        let metrics = EngineMetrics()
+        let engine = Engine(store: MemoryStore(), verifier: CutOffVerifier(), recorder: recorder, metrics: metrics)
+        let good = try await Self.token(at: Date())
         let failures = try await WireSetup(adapter: adapter, store: .memory).withClient(of: engine) { client in
             let get = WireCall.getVehicle(.with { $0.name = "providers/acme/vehicles/veh-1" })
             let unreadable = WireCall.getVehicle(.with { $0.name = "providers/acme/vehicles/v:1" })
             return try await [
-                client.failure(of: get, authorization: "Bearer a.b.c"),
-                client.failure(of: unreadable, authorization: "Bearer a.b.c"),
+                client.failure(of: get, authorization: "Bearer \(good)"),
+                client.failure(of: unreadable, authorization: "Bearer \(good)"),
             ]
         }
+        #expect(metrics.text().contains("fleetpass_engine_refusals_total{reason=\"KEYS_UNAVAILABLE\"} 2\n"))
         for failure in failures {
             #expect(failure?.status == "UNAVAILABLE" && failure?.reason == "KEYS_UNAVAILABLE")
             #expect(failure?.message.contains("Come again") == true)
@@ -79,5 +82,22 @@ import Testing
         #expect(recorder.bytesWaiting == 0)
         recorder.finish()
         try await recorder.run()
+    }
+
+    /// A token of a key that nobody knows.
+    private static func token(at time: Date) async throws -> String {
+        let key = try ServiceAccountKey(generatingFor: "backend@acme", projectID: "acme")
+        return try await TokenMinter(signer: try LocalSigner(key)).mint(TokenType.server.claims, at: time).token
+            .compactSerialization
+    }
+
+    @Test func `what no key would mend is told though the keys cannot be had`() async throws {
+        let engine = Engine(store: MemoryStore(), verifier: CutOffVerifier())
+        let tokens = [("a.b.c", "TOKEN_MALFORMED"), (try await Self.token(at: Date() - 86_400), "TOKEN_EXPIRED")]
+        for (token, reason) in tokens {
+            let failure = try await DirectWire(engine: engine).failure(
+                of: .getVehicle(.with { $0.name = "providers/acme/vehicles/veh-1" }), authorization: "Bearer \(token)")
+            #expect(failure?.status == "UNAUTHENTICATED" && failure?.reason == reason, "\(String(describing: failure))")
+        }
     }
 }

@@ -93,6 +93,7 @@ import Testing
     @Test(
         arguments: [
             (Array("\(String(repeating: "0123456789abcdef", count: 4))\n".utf8), 64), (secret + [0x0A, 0x0A], 35),
+            (Array("Schlüssel-zum-0123456789-Geheimnis\n".utf8), 35),
             (Array(0...40) + [0x0A], 42), (Array(0x60...0x85) + [0x0A], 39), (secret, 34),
         ] as [([UInt8], Int)])
     func `the line feed at the end of a text is no part of a secret, and among random bytes one of them`(

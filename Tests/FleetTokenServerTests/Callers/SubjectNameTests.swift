@@ -36,6 +36,11 @@ import X509
             ##"/O=#A"<>;\\q/organizationIdentifier=NTRDE-1/CN=d"##,
             ##"CN=d,organizationIdentifier=NTRDE-1,O=\#A\"\<\>\;\\q"##
         ),
+        ("/O=A/description=line 3/telephoneNumber=1/CN=d", "CN=d,telephoneNumber=1,description=line 3,O=A"),
+        (
+            "/O=A/mail=a@b.c/houseIdentifier=h/unstructuredName=u/CN=d",
+            "CN=d,unstructuredName=u,houseIdentifier=h,mail=a@b.c,O=A"
+        ),
         ("/O=A/jurisdictionC=DE/CN=d", "CN=d,jurisdictionC=DE,O=A"),
     ])
     func `a certificate is known by what OpenSSL prints of its subject`(subject: String, text: String) async throws {
