@@ -34,6 +34,10 @@ for package in "${packages[@]}"; do
 done
 ((${#missing[@]})) || exit 0
 
+if [[ $(id -u) != 0 && ${missing[*]} == libjs-leaflet && ${1:-} == --demo ]]; then
+  echo "install-packages: libjs-leaflet is missing, so the page has no map. As root: apt-get install libjs-leaflet" >&2
+  exit 0
+fi
 if [[ $(id -u) != 0 ]]; then
   echo "install-packages: missing: ${missing[*]}. Run as root: apt-get install ${missing[*]}" >&2
   exit 69

@@ -111,10 +111,11 @@ case $command in
   start)
     need_own_place "$@"
     [[ -n $folder ]] || folder=$(mktemp -d "${TMPDIR:-/tmp}/fleetpass-pg-XXXXXX")
-    mkdir -p "$folder"
-    folder=$(cd "$folder" && pwd)
+    [[ $folder == /* ]] || folder=$PWD/$folder
     [[ $folder != *[\'\",\\]* ]] || fail "the path of $folder has a quote, a comma or a backslash; name one without."
     ((${#folder} < 80)) || fail "the path of $folder is too long for a socket; name a shorter one."
+    mkdir -p "$folder"
+    folder=$(cd "$folder" && pwd)
     [[ -f $folder/$marker || -z $(ls -A "$folder") ]] || fail "$folder holds other things; name a new folder, or an empty one."
     if [[ ! -d $folder/data ]]; then
       touch "$folder/$marker"

@@ -11,6 +11,7 @@
 # folder with one service account's key file for each role. Needs `fleetpass` on the PATH.
 set -euo pipefail
 
+(($#)) || { echo "usage: with-fleet.sh COMMAND [ARGUMENT...]" >&2; exit 2; }
 work=$(mktemp -d)
 fleetpass up --data "$work/data" --port 0 --grpc-port 0 >"$work/ready" &
 up=$!

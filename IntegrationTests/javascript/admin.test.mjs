@@ -486,6 +486,22 @@ test("a token that is withdrawn, or whose key is, is not called good", async (co
   }
 });
 
+test("a token whose account's keys are withdrawn is not called good where its key is not known", async (context) => {
+  context.after(() => { answering = undefined; });
+  const account = "partner@elsewhere.example";
+  const token = await signed({ ...header, kid: "p1" }, { ...claims, iss: account, sub: account });
+  await signIn(withdrawingServer());
+  const isGood = (found) => found.some(([, text]) => text.startsWith("Good"));
+  assert.ok(isGood(await findings(token)));
+  await submit("revoke", { kind: "key", value: account });
+  const found = await findings(token);
+  assert.match(bad(found).join(), /^It is withdrawn until .*, unless its key is known by an id\.$/);
+  assert.ok(!isGood(found));
+  // One that was verified has a key with an id.
+  assert.ok(isGood(await findings(await signed(header, claims))));
+  find("sign-out").listeners.get("submit")({ preventDefault() {} });
+});
+
 test("a token that names no key is tried with all of its account", async () => {
   const { kid, ...nameless } = header;
   assert.deepEqual((await findings(await signed(nameless, claims)))[0], ["good", "The key k1 of this server signed it."]);

@@ -171,10 +171,15 @@ test("a page that nobody sees leaves its connection to others", (context) => {
 
 test("a page that is opened where nobody sees it asks for nothing yet", (context) => {
   const { live, sources, see, tick } = browser(context);
+  let restarts = 0;
+  live.addEventListener("restart", () => { restarts += 1; });
   document.hidden = true;
   live.connect();
   tick(120_000);
   assert.equal(sources.length, 0);
   see(true);
   assert.equal(sources.length, 1);
+  // The engine may have started again before anybody saw it.
+  sources[0].send("snapshot", partOf({}));
+  assert.equal(restarts, 1);
 });

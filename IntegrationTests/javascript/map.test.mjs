@@ -31,7 +31,7 @@ function leaflet(context) {
   const container = element({ left: 0, right: 640, top: 0, bottom: 480 });
   const map = {
     setView: () => map, on() {}, invalidateSize() {}, fitBounds() {}, getBounds: () => bounds, attributionControl: { setPrefix() {} },
-    getContainer: () => container, getSize: () => ({ x: container.box.right, y: container.box.bottom }),
+    getZoom() {}, getContainer: () => container, getSize: () => ({ x: container.box.right, y: container.box.bottom }),
   };
   const control = () => ({ addTo() {} });
   const node = () => ({ setAttribute() {}, append() {} });
@@ -199,6 +199,7 @@ test("a reader who went round the world is brought back to where everything is",
   let lng = 20;
   const map = {
     getContainer: () => container, on(name, hear) { heard[name] = hear; }, getCenter: () => ({ lat: 1, lng }), getZoom: () => 3,
+    getPixelOrigin: () => ({ equals: () => false }),
     setView(place, zoom, options) { heard.movestart(); views.push([place, zoom, options]); lng = place[1]; heard.moveend(); },
   };
   const sight = new Sight(map);
@@ -214,15 +215,16 @@ test("a reader who went round the world is brought back to where everything is",
   assert.ok(sight.isReaders);
 });
 
-test("while the page moves the map, nothing on it glides", () => {
+test("where the page lays the map out anew, nothing on it glides, and where it moves it as a whole, all does", () => {
   const heard = {};
   const seen = [];
-  let lng = 400;
+  let [lng, origin, isMovedAlone] = [400, 0, false];
   const container = element({});
   const map = {
     getContainer: () => container, on(name, hear) { heard[name] = hear; }, getCenter: () => ({ lat: 1, lng }), getZoom: () => 3,
-    fitBounds() { heard.movestart(); seen.push([...container.classes]); },
-    setView(place) { lng = place[1]; heard.movestart(); seen.push([...container.classes]); },
+    getPixelOrigin() { const own = origin; return { own, equals: (other) => other.own === own }; },
+    fitBounds() { heard.movestart(); if (!isMovedAlone) origin += 1; },
+    setView(place) { lng = place[1]; heard.movestart(); origin += 1; },
   };
   // The style must be computed while the class is there, or nothing is known of it.
   container.getBoundingClientRect = () => seen.push([...container.classes]);
@@ -230,8 +232,11 @@ test("while the page moves the map, nothing on it glides", () => {
   sight.beside([0, 1]);
   sight.fit({}, {});
   heard.moveend();
-  assert.deepEqual(seen, Array(4).fill(["moved"]));
+  assert.deepEqual(seen, Array(2).fill(["moved"]));
   assert.deepEqual([container.classes.size, sight.isReaders], [0, false]);
+  isMovedAlone = true;
+  sight.fit({}, {});
+  assert.deepEqual([seen.length, sight.isReaders], [2, false]);
   const css = readFileSync(new URL("../../Sources/FleetEngine/Page/Web/page.css", import.meta.url), "utf8");
   assert.match(css, /\.moved \.vehicle-icon \{ transition: none; \}/);
 });

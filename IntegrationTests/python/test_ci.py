@@ -98,6 +98,11 @@ def test_what_runs_beside_the_servers_tells_its_own_end(tmp_path):
     assert with_fleet(tmp_path, "sh", "-c", "exit 7").returncode == 7
 
 
+def test_what_would_run_beside_the_servers_is_asked_for():
+    result = subprocess.run([EXAMPLE / "with-fleet.sh"], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (2, "") and "usage: with-fleet.sh" in result.stderr
+
+
 def test_a_job_s_image_has_what_the_tests_here_were_tried_with():
     tried = (ROOT / "IntegrationTests/python/requirements.txt").read_text(encoding="utf-8").splitlines()
     wanted = [line for line in (EXAMPLE / "requirements.txt").read_text(encoding="utf-8").splitlines() if line[0] != "#"]

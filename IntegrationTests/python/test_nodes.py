@@ -162,6 +162,7 @@ def test_a_throw_away_server_is_reached_whatever_its_folder_is_called():
             [SCRIPT, "start", Path(name) / "it's"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         assert (refused.returncode, refused.stdout) == (69, "")
         assert "name one without" in refused.stderr
+        assert [path.name for path in Path(name).iterdir()] == []
 
 
 @pytest.mark.parametrize(

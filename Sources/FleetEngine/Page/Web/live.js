@@ -60,6 +60,8 @@ export class Live extends EventTarget {
    * to the others.
    */
   connect() {
+    // Settings that were read long before anybody sees the page may be those of a former engine.
+    this.#hasBegun = document.hidden;
     const follow = () => (document.hidden ? this.#close() : this.#open());
     document.addEventListener("visibilitychange", follow);
     follow();

@@ -80,16 +80,21 @@ export class Sight {
     this.#move(() => this.#map.fitBounds(bounds, { ...options, zoom: { animate: false } }));
   }
 
-  /** Moves the map and what is on it at once: nothing drove from where it was in the window to where it is now. */
+  /**
+   * Moves the map and what is on it at once: nothing drove from where it was in the window to where it is now. Where the map
+   * as a whole is moved alone, what is on it stays where it is there, and goes on gliding.
+   */
   #move(action) {
-    const node = this.#map.getContainer();
+    const origin = this.#map.getZoom() === undefined ? undefined : this.#map.getPixelOrigin();
     this.#isOwn = true;
-    node.classList.add("moved");
     action();
+    this.#isOwn = false;
+    if (origin?.equals(this.#map.getPixelOrigin())) return;
+    const node = this.#map.getContainer();
+    node.classList.add("moved");
     // Has the style computed, so that what glides from now on begins where it is now.
     node.getBoundingClientRect();
     node.classList.remove("moved");
-    this.#isOwn = false;
   }
 }
 

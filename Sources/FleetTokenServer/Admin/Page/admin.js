@@ -294,7 +294,7 @@ function explain({ checks, header, payload, keyID }, mark, now) {
   else if (payload && !findings.length) findings.push([undefined, `The signature was not verified: ${visible(of("key").detail)}.`]);
   if (!payload) return findings;
   if (isPassed("issuer")) findings.push([true, `Made for the account ${nameWords(payload.iss)}.`]);
-  const withdrawal = withdrawalOf(mark, [header.kid, keyID], now);
+  const withdrawal = withdrawalOf(mark, [header.kid, keyID], keyID ? undefined : payload.iss, now);
   findings.push(withdrawal);
   const isGood = withdrawal[0] !== false && isPassed("expiry") && isPassed("expiryCeiling");
   if (isGood) findings.push([true, `Good for another ${span(payload.exp - now)}.`]);
@@ -304,13 +304,16 @@ function explain({ checks, header, payload, keyID }, mark, now) {
   return findings;
 }
 
-/// Whether a token is withdrawn, by its fingerprint or by its key, as far as the list of withdrawn tokens tells.
-function withdrawalOf(mark, keyIDs, now) {
+/// Whether a token is withdrawn, by its fingerprint or by its key, as far as the list of withdrawn tokens tells; keys without
+/// an id of their own are withdrawn by their account, which is given where the key is not known.
+function withdrawalOf(mark, keyIDs, account, now) {
   const living = (withdrawn ?? []).filter((one) => Date.parse(one.ends_at) > now * 1000);
   const token = living.find((one) => one.kind === "fingerprint" && one.value === mark);
   const key = living.find((one) => one.kind === "key" && keyIDs.includes(one.value));
+  const unnamed = living.find((one) => one.kind === "key" && account !== undefined && one.value === account);
   if (token) return [false, `It is withdrawn until ${timeWords(token.ends_at)}.`];
   if (key) return [false, `Its key ${nameWords(key.value)} is withdrawn until ${timeWords(key.ends_at)}.`];
+  if (unnamed) return [false, `It is withdrawn until ${timeWords(unnamed.ends_at)}, unless its key is known by an id.`];
   if (withdrawn && mark) return [undefined, "Neither it nor its key is among the withdrawn tokens above."];
   const lack = withdrawn ? "its fingerprint" : "the administrator's secret";
   return [undefined, `Whether it is withdrawn is not looked at here without ${lack}.`];
