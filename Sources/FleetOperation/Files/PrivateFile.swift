@@ -34,22 +34,30 @@ package enum PrivateFile {
         guard descriptor >= 0 else { throw SystemRefusal() }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
-            if goesToFolder, geteuid() == 0 { try self.give(descriptor, toOwnerOf: folder) }
+            if goesToFolder, geteuid() == 0 { try self.give(descriptor, toOwnerOf: folder, at: place) }
             try file.write(contentsOf: bytes)
             try file.synchronize()
             try file.close()
         } catch {
-            let refusal = SystemRefusal(behind: error)
+            let refusal = error as? SystemRefusal ?? SystemRefusal(behind: error)
             unlinkat(folder, name, 0)
             throw refusal
         }
     }
 
-    private static func give(_ descriptor: CInt, toOwnerOf folder: CInt) throws(SystemRefusal) {
-        var status = stat()
-        guard fstat(folder, &status) == 0, fchown(descriptor, status.st_uid, status.st_gid) == 0 else {
-            throw SystemRefusal()
-        }
+    /// Gives a file to whom its folder belongs, unless that is this user.
+    private static func give(_ descriptor: CInt, toOwnerOf folder: CInt, at place: String) throws {
+        #if os(Linux)
+            // The open folder itself.
+            let path = "/proc/self/fd/\(folder)/."
+        #else
+            let path = place
+        #endif
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        guard let user = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value,
+            let group = (attributes[.groupOwnerAccountID] as? NSNumber)?.uint32Value, user != geteuid()
+        else { return }
+        guard fchown(descriptor, user, group) == 0 else { throw SystemRefusal() }
     }
 
     /// Returns when what a file holds, or the names in a folder, are on the disk.

@@ -93,7 +93,7 @@ import Testing
 
     @Test func `what no key would mend is told though the keys cannot be had`() async throws {
         let engine = Engine(store: MemoryStore(), verifier: CutOffVerifier())
-        let tokens = [("a.b.c", "TOKEN_MALFORMED"), (try await Self.token(at: Date() - 86_400), "TOKEN_EXPIRED")]
+        let tokens = [("a.b.c", "TOKEN_MALFORMED"), (try await Self.token(at: Date() - 86_400), "TOKEN_TOO_OLD")]
         for (token, reason) in tokens {
             let failure = try await DirectWire(engine: engine).failure(
                 of: .getVehicle(.with { $0.name = "providers/acme/vehicles/veh-1" }), authorization: "Bearer \(token)")
