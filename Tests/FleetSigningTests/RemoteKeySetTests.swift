@@ -32,18 +32,29 @@ import Testing
         }
     }
 
-    @Test func `who asks for an unknown key waits for a slow fetch with patience, and nobody after him`() async {
-        let (clock, gate) = (ManualClock(), Locked<CheckedContinuation<Void, Never>?>(nil))
-        let isFirst = Locked(true)
-        let set = RemoteKeySet<Set<String>>(time: TimeSource(clock: clock)) {
-            let isFirst = isFirst.withLock { isFirst in
-                defer { isFirst = false }
-                return isFirst
+    /// Answers at once when it is asked first, and after that when it is released.
+    private final class Publisher: Sendable {
+        private let state = Locked((fetches: 0, held: nil as CheckedContinuation<Void, Never>?))
+
+        func fetch() async -> (keys: Set<String>, maximumAge: Duration?) {
+            let isFirst = self.state.withLock { state in
+                state.fetches += 1
+                return state.fetches == 1
             }
-            guard !isFirst else { return (keys: ["known"], maximumAge: nil) }
-            await withCheckedContinuation { continuation in gate.withLock { $0 = continuation } }
-            return (keys: ["known", "new"], maximumAge: nil)
+            guard !isFirst else { return (keys: ["known"], maximumAge: .seconds(1000)) }
+            await withCheckedContinuation { continuation in self.state.withLock { $0.held = continuation } }
+            return (keys: ["known", "new"], maximumAge: .seconds(1000))
         }
+
+        func release() async {
+            while self.state.withLock({ $0.held }) == nil { await Task.yield() }
+            self.state.withLock { $0.held }?.resume()
+        }
+    }
+
+    @Test func `who asks for an unknown key waits for a slow fetch with patience, and nobody after him`() async {
+        let (clock, publisher) = (ManualClock(), Publisher())
+        let set = RemoteKeySet<Set<String>>(time: TimeSource(clock: clock)) { await publisher.fetch() }
         #expect(await self.finds("known", in: set) == true)
         async let first = self.finds("new", in: set)
         await clock.waitForSleepers(1)
@@ -52,23 +63,14 @@ import Testing
         // The clock stands still.
         for _ in 0..<64 { #expect(await self.finds("forged", in: set) == nil) }
         #expect(await self.finds("known", in: set) == true)
-        while gate.withLock({ $0 }) == nil { await Task.yield() }
-        gate.withLock { $0 }?.resume()
+        await publisher.release()
         while await self.finds("new", in: set) != true { await Task.yield() }
         #expect(await self.finds("forged", in: set) == false)
     }
 
     @Test func `a key at hand is good while the renewal of a set that has ended takes long`() async {
-        let (clock, gate) = (ManualClock(), Locked<CheckedContinuation<Void, Never>?>(nil))
-        let isFirst = Locked(true)
-        let set = RemoteKeySet<Set<String>>(time: TimeSource(clock: clock)) {
-            let isFirst = isFirst.withLock { isFirst in
-                defer { isFirst = false }
-                return isFirst
-            }
-            if !isFirst { await withCheckedContinuation { continuation in gate.withLock { $0 = continuation } } }
-            return (keys: ["known"], maximumAge: .seconds(1000))
-        }
+        let (clock, publisher) = (ManualClock(), Publisher())
+        let set = RemoteKeySet<Set<String>>(time: TimeSource(clock: clock)) { await publisher.fetch() }
         #expect(await self.finds("known", in: set) == true)
         clock.advance(by: .seconds(1001))
         async let first = self.finds("known", in: set)
@@ -77,8 +79,7 @@ import Testing
         #expect(await first == true)
         #expect(await self.finds("known", in: set) == true)
         #expect(await self.finds("forged", in: set) == nil)
-        while gate.withLock({ $0 }) == nil { await Task.yield() }
-        gate.withLock { $0 }?.resume()
+        await publisher.release()
     }
 
     @Test func `sets that were fetched at one time are renewed at many`() async {
