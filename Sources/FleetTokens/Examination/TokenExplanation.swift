@@ -151,33 +151,3 @@ extension TokenExaminer {
         }
     }
 }
-
-extension AccessRequest {
-    /// Decides whether a token may make the call: provider, role, then claims.
-    ///
-    /// - Throws: ``TokenRefusal``, always with ``TokenRefusal/Status/permissionDenied``.
-    public func authorize(_ token: ExaminedToken) throws(TokenRefusal) {
-        guard token.account.isGranted else {
-            throw .permissionDenied(
-                .roleUnknown,
-                "The account that signed the token holds no Fleet Engine role.",
-                fix: "Register the account with a role."
-            )
-        }
-        try self.checkProvider(of: token.account)
-        let permissions = token.account.permissions
-        let rows = self.rows
-        try self.checkPermission(of: token.account.role, permitting: permissions, rows: rows)
-        try self.checkCoverage(of: token.claims.authorization, permitting: permissions, rows: rows)
-    }
-
-    func checkProvider(of account: TrustedAccount?) throws(TokenRefusal) {
-        guard account?.provider == self.provider else {
-            throw .permissionDenied(
-                .providerMismatch,
-                "The account that signed the token belongs to another provider than the request's.",
-                fix: "Use the provider id of the account's own project in the resource name."
-            )
-        }
-    }
-}
