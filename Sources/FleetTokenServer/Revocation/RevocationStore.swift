@@ -171,7 +171,8 @@ public struct RevocationStore: Sendable {
         Date(timeIntervalSince1970: TimeInterval(token.expiresAt)) + self.clockTolerance
     }
 
-    /// The living tokens of a target, each once, however often it was handed out.
+    /// The tokens of a target that are alive for a verifier whose clock is behind, each once, however often it was handed
+    /// out.
     private static func tokens(
         of target: RevocationTarget, after head: AuditHead?, at now: Date, in database: any TokenServerTransaction
     ) throws -> [AuditRecord.Token] {
@@ -184,7 +185,7 @@ public struct RevocationStore: Sendable {
         case .resource(let resource): isMeant = { $0.claims.names(resource) }
         }
         var query = AuditQuery()
-        query.from = now.addingTimeInterval(-Revocation.longest)
+        query.from = now.addingTimeInterval(-Revocation.longest - self.clockTolerance)
         query.after = head
         query.decision = .granted
         query.mentioned = target.mentioned
@@ -192,7 +193,7 @@ public struct RevocationStore: Sendable {
         var fingerprints: Set<String> = []
         try AuditReader.search(query, in: database) { match in
             guard case .decision(let record) = match.event, isMeant(record), let token = record.token,
-                token.expiresAt > Self.seconds(now), fingerprints.insert(token.fingerprint).inserted
+                Self.end(of: token) > now, fingerprints.insert(token.fingerprint).inserted
             else { return }
             living.append(token)
         }
