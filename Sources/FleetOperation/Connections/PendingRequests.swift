@@ -56,10 +56,7 @@ package final class PendingRequests: Sendable {
         return false
     }
 
-    /// Begins with one, for which there was a place.
-    package func begin() { self.state.withLock { $0.count += 1 } }
-
-    /// Is done with one.
+    /// Is done with one whose place was taken over.
     package func end() { self.state.withLock { $0.count -= 1 } }
 
     /// Begins with the request of a connection, or of one stream of it, where there is a place; one at a time.

@@ -59,6 +59,15 @@ import Testing
     }
 }
 
+extension PendingRequests {
+    /// Begins with a request of somebody else where there is a place; who began ends.
+    @discardableResult
+    fileprivate func begin(at time: NIODeadline = .uptimeNanoseconds(0)) -> Bool {
+        let channel = EmbeddedChannel()
+        return self.letIn(from: channel, at: time) && self.takeOver(from: channel)
+    }
+}
+
 /// How many requests are worked on at once.
 @Suite struct PendingRequestsTests {
     private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
@@ -66,10 +75,7 @@ import Testing
 
     private func fill(at time: NIODeadline) -> Int {
         var taken = 0
-        while self.pending.hasPlace(at: time) {
-            self.pending.begin()
-            taken += 1
-        }
+        while self.pending.begin(at: time) { taken += 1 }
         return taken
     }
 
