@@ -255,6 +255,13 @@ import Testing
         #expect(try self.code(good, status: status) == code)
     }
 
+    @Test(arguments: [(401, "sign in again"), (403, "sign in again"), (404, "address"), (405, "address")])
+    func `who asks at an address that hands out no tokens is not told to sign in`(status: Int, told: String) throws {
+        let endpoint = try TokenEndpoint.fleetpass(self.server)
+        let error = #expect(throws: TokenClientError.self) { try self.grant(endpoint, "", status: status) }
+        #expect(error?.message.contains(told) == true)
+    }
+
     @Test(arguments: [
         ("30", 30), ("Thu, 01 Jan 2026 00:06:40 GMT", 100), ("Wed, 31 Dec 2025 00:00:00 GMT", 0), ("-3", nil),
         ("soon", nil), ("1.5", nil), ("", nil), ("99999999999999999999", Int64.max),

@@ -102,6 +102,8 @@ extension TokenEndpoint {
         switch response.status {
         case 429: (code, fix) = (.rateLimited, "wait before asking again")
         case 408, 504: (code, fix) = (.timedOut, "the next call may try again")
+        case 404, 405, 410:
+            (code, fix) = (.refused, "check the provider's address, or ask for a token of something that there is")
         case 400..<500: (code, fix) = (.refused, "sign in again, or ask for a token this user may have")
         case 500..<600: (code, fix) = (.unreachable, "the next call may try again")
         case 300..<400:
