@@ -423,6 +423,7 @@ def test_shells_complete_paths_and_known_words():
         ["demo", "--speed", "1e-30"],
         ["demo", "--speed", "1001"],
         ["up", "--store", ""],
+        ["up", "--tiles-attribution", "Somebody"],
         ["demo", "--store", " "],
         ["simulate", "--trips", "1e-300", "--create-with", "key.json"],
         ["mint"],

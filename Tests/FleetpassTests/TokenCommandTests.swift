@@ -165,6 +165,25 @@ import Testing
         #expect(throws: (any Error).self) { try self.request(.batchCreateTasks) }
     }
 
+    @Test(arguments: [
+        (FleetMethod.getTrip, "--update-mask", false), (.updateTrip, "--update-mask", true),
+        (.createTrip, "--update-mask", true), (.updateTask, "--update-mask", true),
+        (.deleteTrip, "--trip-vehicle", false), (.getTrip, "--trip-vehicle", true),
+        (.createTrip, "--trip-vehicle", true),
+    ])
+    func `what decides nothing about the call is refused`(method: FleetMethod, option: String, counts: Bool) throws {
+        let collection = method == .updateTask ? "tasks" : "trips"
+        let call = ["-", "--method", method.name, "--resource", "providers/acme/\(collection)/x", option, "x"]
+        let command = try ExplainCommand.parse(call)
+        if counts {
+            _ = try command.request(for: method)
+            return
+        }
+        let failure = #expect(throws: CommandFailure.self) { try command.request(for: method) }
+        #expect(failure?.status == .usage)
+        #expect(failure?.message == "\(option) decides nothing about a call of \(method.name).")
+    }
+
     @Test func `an id may begin with an accent`() throws {
         #expect(try self.request(.getTask, "acme/tasks/\u{301}").tasks.map(\.value) == ["\u{301}"])
     }

@@ -150,6 +150,9 @@ struct LocalServiceOptions: ParsableArguments {
     }
 
     func validate() throws {
+        try OptionRules.need(
+            self.tiles != nil || self.tilesAttribution.isEmpty,
+            "--tiles-attribution names the source of the tiles; give their address too, with --tiles.")
         guard (0...65535).contains(self.port), (0...65535).contains(self.grpcPort) else {
             throw ValidationError("A port is a number from 0 to 65535.")
         }

@@ -96,6 +96,14 @@ struct ExplainCommand: AsyncParsableCommand {
     ///
     /// - Throws: ``CommandFailure`` with `usage` for names that no such call addresses.
     func request(for method: FleetMethod) throws(CommandFailure) -> AccessRequest {
+        guard self.updateMask.isEmpty || method.hasMask else {
+            throw CommandFailure(
+                status: .usage, message: "--update-mask decides nothing about a call of \(method.name).")
+        }
+        guard self.tripVehicle == nil || method.asksForVehicleOfTrip else {
+            throw CommandFailure(
+                status: .usage, message: "--trip-vehicle decides nothing about a call of \(method.name).")
+        }
         var requests: [AccessRequest] = []
         for name in self.resources {
             requests.append(
@@ -139,6 +147,18 @@ extension TokenExplanation {
 }
 
 extension FleetMethod {
+    /// Whether it has an update mask, or fields that decide which row of the matrix a call must meet.
+    fileprivate var hasMask: Bool {
+        self == .updateTask || AccessRule.matrix.contains { $0.method == self && $0.fields != .all }
+    }
+
+    /// Whether claims may be enough or not by the vehicle that the trip has.
+    fileprivate var asksForVehicleOfTrip: Bool {
+        AccessRule.matrix.contains {
+            $0.method == self && [.tripOrItsVehicle, .vehicleOfTrip].contains($0.claim)
+        }
+    }
+
     /// The forms of the names of what a call addresses or creates, and of what a search can be by.
     fileprivate var addressedForms: [String] {
         let provider = "providers/PROVIDER"
