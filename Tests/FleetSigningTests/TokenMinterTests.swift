@@ -82,14 +82,27 @@ enum TestKeys {
         #expect(window.times(at: 1000) == (940, 2740))
     }
 
-    /// Signs with the wrong key.
+    /// Signs with the wrong key, and may say so.
     struct BrokenSigner: TokenSigner {
         let account: String
         let keyID: String?
         let publicKey: RSAPublicKey?
+        var tells = false
         func sign(_ message: [UInt8]) async throws -> TokenSignature {
-            try await LocalSigner(TestKeys.server.get()).sign(message)
+            var signature = try await LocalSigner(TestKeys.server.get()).sign(message)
+            if !self.tells { signature.keyID = nil }
+            return signature
         }
+    }
+
+    @Test func `a token is not released under the id of another key than signed`() async throws {
+        let key = try TestKeys.driver.get()
+        let signer = BrokenSigner(account: key.account, keyID: key.keyID, publicKey: nil, tells: true)
+        let error = await #expect(throws: SigningError.self) {
+            try await TokenMinter(signer: signer).mint(self.claims(), at: Self.now)
+        }
+        #expect(error?.code == .releaseCheckFailed)
+        #expect(error?.message.contains(key.keyID) == true)
     }
 
     @Test func `a token that does not verify is never released`() async throws {

@@ -101,10 +101,17 @@ extension TokenSigner {
     ///
     /// - Parameter payload: The claims, as JSON.
     /// - Returns: The finished token, the same bytes for the same payload.
-    /// - Throws: ``SigningError`` with ``SigningError/Code/signingFailed``.
+    /// - Throws: ``SigningError`` with ``SigningError/Code/signingFailed``, or with
+    ///   ``SigningError/Code/releaseCheckFailed`` where another key signed than ``keyID``.
     public func sign(payload: [UInt8]) async throws -> SignedToken {
         let input = Self.signingInput(keyID: self.keyID, payload: payload)
         let signature = try await self.sign(input)
+        if let named = self.keyID, let made = signature.keyID, named != made {
+            throw SigningError(
+                code: .releaseCheckFailed,
+                message: "The signer named the key \(named) before it signed and the key \(made) after; the token was "
+                    + "not released. Where keys change between the two, leave keyID nil.")
+        }
         return SignedToken(token: Self.token(input, signature.bytes), publicKey: self.publicKey)
     }
 }
