@@ -220,6 +220,17 @@ private final class Publisher: UpstreamTransport {
         try self.trust(.file("\(path)/e.pem"), .file("\(path)/f.pem"))
     }
 
+    @Test func `keys that a call had fetched meanwhile are not let go of`() throws {
+        let kept = AccountTrust.KeptKeys(1, verifier: TokenVerifier(keys: TrustedKeySet([])))
+        let before = kept.fetches(at: 0)
+        for _ in 1...2 { kept.put([try self.first.publicKey()], at: 0) }
+        kept.drop(at: 0, after: before)
+        kept.drop(at: 0, after: before + 1)
+        #expect(!kept.isEmpty(at: 0))
+        kept.drop(at: 0, after: kept.fetches(at: 0))
+        #expect(kept.isEmpty(at: 0))
+    }
+
     @Test func `whether there is a key cannot be known while fetches fail`() async throws {
         self.publisher.state.withLock { $0.isUp = false }
         let token = try await self.mint(with: self.first)

@@ -29,32 +29,55 @@ public final class AccountTrust: Sendable {
     private let time: TimeSource
 
     /// The keys of each account, in the order of the sources.
-    private final class KeptKeys: Sendable {
+    final class KeptKeys: Sendable {
+        private struct State {
+            var keys: [[RSAPublicKey]]
+            /// How often each account's keys were fetched.
+            var fetches: [Int]
+        }
+
         private let verifier: TokenVerifier
-        private let keys: Locked<[[RSAPublicKey]]>
+        private let state: Locked<State>
 
         init(_ count: Int, verifier: TokenVerifier) {
             self.verifier = verifier
-            self.keys = Locked(Array(repeating: [], count: count))
+            self.state = Locked(
+                State(keys: Array(repeating: [], count: count), fetches: Array(repeating: 0, count: count)))
         }
 
-        func isEmpty(at index: Int) -> Bool { self.keys.withLock { $0[index].isEmpty } }
+        func isEmpty(at index: Int) -> Bool { self.state.withLock { $0.keys[index].isEmpty } }
 
-        /// Replaces one account's keys; the same again change nothing, as the verifier forgets what it verified.
+        func fetches(at index: Int) -> Int { self.state.withLock { $0.fetches[index] } }
+
+        /// Replaces one account's keys by those that were fetched.
         func put(_ keys: [RSAPublicKey], at index: Int) {
-            self.keys.withLock { all in
-                guard !all[index].elementsEqual(keys, by: { $0.isSame(as: $1) }) else { return }
-                all[index] = keys
-                self.publish(all)
+            self.state.withLock { state in
+                state.fetches[index] += 1
+                self.replace(keys, at: index, in: &state)
             }
+        }
+
+        /// Lets go of one account's keys, unless they were fetched again after so many fetches.
+        func drop(at index: Int, after fetches: Int) {
+            self.state.withLock { state in
+                guard state.fetches[index] == fetches else { return }
+                self.replace([], at: index, in: &state)
+            }
+        }
+
+        /// The same keys again change nothing, as the verifier forgets what it verified.
+        private func replace(_ keys: [RSAPublicKey], at index: Int, in state: inout State) {
+            guard !state.keys[index].elementsEqual(keys, by: { $0.isSame(as: $1) }) else { return }
+            state.keys[index] = keys
+            self.publish(state.keys)
         }
 
         /// Lets go of the keys whose certificates have ended.
         func dropEnded(at time: Date) {
-            self.keys.withLock { all in
-                guard all.contains(where: { $0.contains { $0.hasEnded(at: time) } }) else { return }
-                all = all.map { $0.filter { !$0.hasEnded(at: time) } }
-                self.publish(all)
+            self.state.withLock { state in
+                guard state.keys.contains(where: { $0.contains { $0.hasEnded(at: time) } }) else { return }
+                state.keys = state.keys.map { $0.filter { !$0.hasEnded(at: time) } }
+                self.publish(state.keys)
             }
         }
 
@@ -147,7 +170,11 @@ public final class AccountTrust: Sendable {
         await withTaskGroup { group in
             for (index, remote) in self.remotes.enumerated() {
                 group.addTask {
-                    if case .unavailable = await remote.lookup({ _ in true }) { self.kept.put([], at: index) }
+                    let fetches = self.kept.fetches(at: index)
+                    // A call may have had the keys fetched meanwhile.
+                    if case .unavailable = await remote.lookup({ _ in true }) {
+                        self.kept.drop(at: index, after: fetches)
+                    }
                 }
             }
         }
