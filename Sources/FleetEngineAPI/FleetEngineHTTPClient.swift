@@ -109,13 +109,36 @@ public final class FleetEngineHTTPClient: Sendable {
         let end = self.time.uptime + timeout.waitable
         let token = try await self.token(for: call, until: end)
         let response = try await self.send(call, body, token, until: end)
-        guard response.status == .unauthorized else { return response }
+        guard response.status == .unauthorized else { return self.kept(for: response) }
         self.tokens.discard(token, for: method, on: resource)
         let other = try? await self.token(for: call, until: end)
         try Task.checkCancellation()
         // Without another token, the engine's refusal says more than the lack of one.
-        guard let other, other != token else { return response }
-        return try await self.send(call, body, other, until: end)
+        guard let other, other != token else { return self.kept(for: response) }
+        return self.kept(for: try await self.send(call, body, other, until: end))
+    }
+
+    /// Keeps the client's connections open until the answer's body is read, or let go.
+    private func kept(for response: HTTPClientResponse) -> HTTPClientResponse {
+        var response = response
+        response.body = .stream(KeptBody(body: response.body, client: self))
+        return response
+    }
+
+    private struct KeptBody: AsyncSequence, Sendable {
+        struct AsyncIterator: AsyncIteratorProtocol {
+            var base: HTTPClientResponse.Body.AsyncIterator
+            let client: FleetEngineHTTPClient
+
+            @concurrent mutating func next() async throws -> ByteBuffer? { try await self.base.next() }
+        }
+
+        let body: HTTPClientResponse.Body
+        let client: FleetEngineHTTPClient
+
+        func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(base: self.body.makeAsyncIterator(), client: self.client)
+        }
     }
 
     private func token(for call: FleetEngineCall, until end: Duration) async throws -> FleetToken {

@@ -91,6 +91,18 @@ import Testing
         #expect(tokens.state.withLock { $0.asked } == ["CreateVehicle providers/acme/vehicles/veh 3"])
     }
 
+    @Test func `an answer's body can be read when the client is no longer used`() async throws {
+        let body = Data(repeating: 0x20, count: 4_000_000)
+        let server = try LoopbackServer { _ in .response(HTTPTransportResponse(status: 200, body: body)) }
+        func call() async throws -> HTTPClientResponse {
+            let client = try FleetEngineHTTPClient(
+                engine: server.url.absoluteString, tokens: Tokens(try Self.token(.server)))
+            return try await client.execute(.getVehicle, on: ResourceName(checking: "providers/acme/vehicles/v"))
+        }
+        let response = try await call()
+        #expect(try await response.body.collect(upTo: body.count).readableBytes == body.count)
+    }
+
     @Test func `a call may be on an id that begins with an accent`() async throws {
         let server = try Self.server(200)
         let client = try FleetEngineHTTPClient(
