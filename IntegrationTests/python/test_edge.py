@@ -180,6 +180,15 @@ def test_a_client_that_waits_for_leave_gets_it_before_it_sends_the_body(engine, 
         assert drip(slow, b"").startswith(CONTINUE + b"HTTP/1.1 408 ")
 
 
+def test_a_batch_is_not_waited_for_where_its_account_may_make_none(engine, token):
+    with connect(engine.http_port) as client:
+        client.sendall(
+            b"POST /v1/providers/demo-fleet/tasks:batchCreate HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            b"Content-Length: 8000000\r\nAuthorization: Bearer " + token.encode() + b"\r\n\r\n")
+        answer = receive(client, 1)
+        assert answer.startswith(b"HTTP/1.1 403 ") and b"ROLE_LACKS_PERMISSION" in answer
+
+
 def test_a_connection_of_http_1_0_ends_with_its_answer_unless_it_is_to_be_kept(service):
     # A server that lets connections be idle for longer than the test waits.
     port = int(service.http.rsplit(":", 1)[1])

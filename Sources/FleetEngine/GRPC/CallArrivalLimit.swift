@@ -29,14 +29,6 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
         self.limit = limit
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
-        self.schedule(
-            in: TimeAmount(self.limit), context,
-            RPCError(
-                code: .deadlineExceeded,
-                message: "The request took longer than \(self.limit.components.seconds) s; send it faster."))
-    }
-
     func handlerRemoved(context: ChannelHandlerContext) {
         self.ending.cancelOnce()
     }
@@ -56,6 +48,18 @@ final class CallArrivalLimit: ChannelDuplexHandler, RemovableChannelHandler {
             // Not within the read, whose connection may hold more for other streams.
             self.schedule(in: .zero, context, error)
         }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        // Most requests are there with the first read, and never need a timer.
+        if self.ending == nil, self.request.isTimed {
+            self.schedule(
+                in: TimeAmount(self.limit), context,
+                RPCError(
+                    code: .deadlineExceeded,
+                    message: "The request took longer than \(self.limit.components.seconds) s; send it faster."))
+        }
+        context.fireChannelReadComplete()
     }
 
     /// Keeps the server's end from the calls at work.

@@ -17,8 +17,9 @@ struct GRPCHandlers {
             // A client that says nothing is not waited for long when the server ends.
             DrainLimit(self.limits.drainOfGRPC), CallDrain(), SentMessages(),
             // What TLS needs to begin counts, too.
-            HTTP2ReadTimeLimit(
-                frame: self.limits.request, silence: self.limits.silenceOfGRPC + self.limits.answerOfGRPC),
+            HTTP2ReadLimit(
+                frame: self.limits.request, silence: self.limits.silenceOfGRPC + self.limits.answerOfGRPC,
+                streams: EngineGRPCServer.maximumCallsOfConnection),
         ])
     }
 

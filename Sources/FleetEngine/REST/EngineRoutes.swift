@@ -2,7 +2,9 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetEngineAPI
 import FleetOperation
+import FleetTokens
 import Foundation
 import HTTPTypes
 public import Hummingbird
@@ -89,6 +91,9 @@ public struct EngineRoutes: Sendable {
             // A caller whose token is not good is refused before anything else it sent is read.
             let start = self.engine.now()
             let examined = try await self.engine.authenticate(token, for: match.rule.method, of: match.name)
+            if match.rule.method == .batchCreateTasks, match.fault == nil {
+                try await self.refuseBatch(under: match.name, token)
+            }
             // What is ignored is not waited for.
             let isAllRead = !match.rule.takesBody && match.fault == nil
             let body = isAllRead ? [] : try await self.body(of: request, for: match, token: token)
@@ -104,6 +109,15 @@ public struct EngineRoutes: Sendable {
         }
         remarks?.add(to: &response.headers)
         return response
+    }
+
+    /// Refuses a batch of tasks whose caller may make none, before its body is read, which may be long.
+    private func refuseBatch(under parent: String, _ token: String?) async throws(EngineError) {
+        let start = ContinuousClock.now
+        var request = BatchCreateTasks.Request()
+        request.parent = parent
+        guard let refusal = await self.engine.refusal(of: BatchCreateTasks.self, request, token: token) else { return }
+        throw try await self.engine.unread(refusal, for: .batchCreateTasks, of: parent, token: token, since: start)
     }
 
     /// The verb that is meant: who cannot send each, as Google's clients for Java cannot PATCH, names it in a POST.

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 import NIOCore
 import NIOHTTP1
 
@@ -18,9 +19,13 @@ import NIOHTTP1
 ///
 /// So does one with a transfer coding other than chunked, which nobody behind this takes off (RFC 9112 §6.1).
 ///
+/// A head that is longer than the decoder reads ends the connection with 431 (RFC 6585 §5) and says so, as most often a
+/// token is what is too long.
+///
 /// A connection ends with the answer to a request behind which nothing can be read: one that asks for another protocol,
 /// which the decoder takes for granted, and one of HTTP/1.0 in chunks, which that does not know (RFC 9112 §6.1). What the
-/// client sends behind it is not taken in.
+/// client sends behind it is not taken in. So it is with the last of many requests that are sent without waiting for
+/// answers: the event loop works them all off before it looks at another connection.
 ///
 /// When the server ends, the last answer says so (RFC 9112 §9.6). Of a connection without a request nobody behind hears
 /// of the end for a second: what a client has sent meanwhile, or sends in it, is answered in place of being cut off.
@@ -44,12 +49,25 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
     /// Whether the connection ends with the answer that is being written.
     private var isLastAnswer = false
     private var readsNoMore = false
+    /// Whether those behind are hearing of a head that is too long.
+    private var isTooLong = false
     /// Whether the server ends.
     private var isEnding = false
     /// Whether those behind have not heard of it.
     private var isEndWithheld = false
 
     private static let patience = TimeAmount.seconds(1)
+    /// How many requests of a connection may wait for their answers.
+    static let mostUnanswered = 64
+    /// What is said of a head that is too long, in the form of Google's APIs.
+    private static let tooLong = JSONValue.object([
+        "error": .object([
+            "code": .integer(431), "status": .string("INVALID_ARGUMENT"),
+            "message": .string(
+                "The request's address and header fields are longer than limits.header_bytes, or more than "
+                    + "limits.header_fields, allow; a token of more than \(CompactJWS.maximumBytes) bytes is not read."),
+        ])
+    ]).serialized
 
     /// Puts a handler behind the decoder of HTTP/1, where the connection has one; streams of HTTP/2 have none.
     static func add(to pipeline: ChannelPipeline) {
@@ -97,7 +115,9 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
             self.readsNoMore = true
             return context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
         }
-        self.isLastRequest = head.asksForUpgrade || isOld && head.headers.contains(name: "Transfer-Encoding")
+        self.isLastRequest =
+            head.asksForUpgrade || isOld && head.headers.contains(name: "Transfer-Encoding")
+            || self.asked.count + 1 >= Self.mostUnanswered
         self.asked.append(Asked(isOld: isOld, isLast: self.isLastRequest))
         if self.isLastRequest || !head.isKeepAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
         if isOld { head.headers.remove(name: "Expect") }
@@ -110,8 +130,20 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
         if !self.isLastRequest || !self.readsNoMore { context.read() }
     }
 
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.isTooLong = error as? HTTPParserError == .headerOverflow
+        context.fireErrorCaught(error)
+        self.isTooLong = false
+    }
+
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch self.unwrapOutboundIn(data) {
+        case .head(var head) where self.isTooLong:
+            head.status = .requestHeaderFieldsTooLarge
+            head.headers.replaceOrAdd(name: "Content-Type", value: "application/json; charset=utf-8")
+            head.headers.replaceOrAdd(name: "Content-Length", value: "\(Self.tooLong.count)")
+            context.write(self.wrapOutboundOut(.head(head)), promise: promise)
+            context.write(self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: Self.tooLong)))), promise: nil)
         case .head(var head) where self.endsWithConnection(head) || self.isLast(head):
             self.isLastAnswer = true
             // The encoder cuts answers of HTTP/1.1 into chunks.

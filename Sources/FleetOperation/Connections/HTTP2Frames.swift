@@ -14,6 +14,9 @@ package struct HTTP2Frames {
         package var stream: Int = 0
     }
 
+    /// The type of HEADERS, with which a stream begins (RFC 9113 §6.2).
+    package static let headersType: UInt8 = 1
+
     /// The bytes that are missing of the preface's text, or of a frame's payload.
     private var missing: Int
     /// How many of a head's 9 bytes are there, and what they tell.

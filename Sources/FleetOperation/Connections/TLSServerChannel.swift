@@ -12,6 +12,9 @@ import NIOSSL
 struct TLSServerChannel: ServerChildChannel {
     typealias Value = HTTP2UpgradeChannel.Value
 
+    /// How many streams a client of HTTP/2 may have at once: what NIO tells it.
+    private static let streams = 100
+
     private let limits: ConnectionLimits
     private let latest: LatestTLS<HTTP2UpgradeChannel>
 
@@ -51,7 +54,7 @@ struct TLSServerChannel: ServerChildChannel {
                 HTTP2Drain(limit: TimeAmount(limits.drain), idleLimit: TimeAmount(patience)), position: .after(tls))
             let handshake = HandshakeTimeLimit(limits.request) { chosen in
                 // Only whole heads begin a stream, with limits of its own.
-                chosen == "h2" ? HTTP2ReadTimeLimit(frame: limits.request, silence: nil) : nil
+                chosen == "h2" ? HTTP2ReadLimit(frame: limits.request, silence: nil, streams: Self.streams) : nil
             }
             try pipeline.addHandler(handshake, position: .after(tls))
             return value

@@ -2,6 +2,7 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import FleetTokens
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
@@ -109,6 +110,48 @@ import Testing
         }
         #expect(throws: HTTPParserError.self) { try self.channel.writeInbound(ByteBuffer(string: lines)) }
         #expect(try self.arrived() == nil)
+    }
+
+    @Test func `nothing is read behind many requests whose answers are not waited for`() throws {
+        let most = HTTP1Heads.mostUnanswered
+        let request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+        try self.channel.writeInbound(ByteBuffer(string: request))
+        _ = try self.arrived()
+        _ = try self.channel.readInbound(as: HTTPServerRequestPart.self)
+        try self.answer(length: "0")
+        #expect(try !self.answered().contains("close"))
+        try self.channel.writeInbound(ByteBuffer(string: String(repeating: request, count: most + 10)))
+        var heads: [HTTPRequestHead] = []
+        while let part = try self.channel.readInbound(as: HTTPServerRequestPart.self) {
+            if case .head(let head) = part { heads.append(head) }
+        }
+        #expect(heads.count == most)
+        let isLast = heads.map { $0.headers["Connection"] == ["close"] }
+        #expect(isLast == Array(repeating: false, count: most - 1) + [true])
+        for _ in 1..<most {
+            try self.answer(length: "0")
+            #expect(self.channel.isActive)
+        }
+        try self.answer(length: "0")
+        #expect(try self.answered().contains("onnection: close"))
+        #expect(!self.channel.isActive)
+    }
+
+    @Test func `a head that is too long is refused in words`() throws {
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+        HTTP1Heads.add(to: channel.pipeline)
+        let token = String(repeating: "a", count: 100_000)
+        let head = "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
+        #expect(throws: HTTPParserError.headerOverflow) { try channel.writeInbound(ByteBuffer(string: head)) }
+        var answer = ""
+        while let part = try channel.readOutbound(as: ByteBuffer.self) { answer += String(buffer: part) }
+        #expect(answer.hasPrefix("HTTP/1.1 431 "))
+        let body = try #require(answer.split(separator: "\r\n\r\n").last)
+        #expect(answer.contains("Content-Length: \(body.utf8.count)\r\n"))
+        let error = try JSONValue(parsing: Array(body.utf8)).object?["error"]?.object
+        #expect(error?["code"] == .integer(431))
+        #expect(error?["message"]?.string?.contains("limits.header_bytes") == true)
     }
 
     @Test(arguments: ["http://ok:xx/healthz", "http://[::1/healthz", "http:///healthz", "http://a@/", "http://a b/"])

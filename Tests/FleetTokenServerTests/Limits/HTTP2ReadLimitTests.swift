@@ -8,7 +8,7 @@ import Testing
 
 @testable import FleetOperation
 
-@Suite struct HTTP2ReadTimeLimitTests {
+@Suite struct HTTP2ReadLimitTests {
     /// A client's preface with its settings, and a frame that follows.
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
     private static let ping: [UInt8] = [0, 0, 8, 6, 0, 0, 0, 0, 0] + Array(repeating: 0, count: 8)
@@ -22,7 +22,7 @@ import Testing
     /// Begins a connection with limits of 30 seconds for a frame, and perhaps of silence.
     private func begin(silence: Duration?) throws {
         try self.channel.pipeline.syncOperations.addHandler(
-            HTTP2ReadTimeLimit(frame: .seconds(30), silence: silence))
+            HTTP2ReadLimit(frame: .seconds(30), silence: silence, streams: 2))
         try self.channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 
@@ -55,6 +55,22 @@ import Testing
             _ = self.isOpen(after: 3)
         }
         #expect(!self.channel.isActive)
+    }
+
+    @Test(arguments: [([4], true), ([4, 4], true), ([5], false), ([4, 5], false)])
+    func `more streams than a client can know to have room end the connection`(reads: [Int], goesOn: Bool) throws {
+        try self.begin(silence: nil)
+        try self.receive(Self.preface)
+        var stream: UInt8 = 1
+        for count in reads {
+            var frames: [UInt8] = []
+            for _ in 0..<count {
+                frames += [0, 0, 1, HTTP2Frames.headersType, 5, 0, 0, 0, stream, 0x82]
+                stream += 2
+            }
+            try self.receive(frames)
+        }
+        #expect(self.channel.isActive == goesOn)
     }
 
     @Test func `frames that come whole may be far apart, as far as silence may last`() throws {
