@@ -65,9 +65,6 @@ final class PageFeed: Sendable {
         self.state = Locked(State(history: PageHistory(run: run)))
     }
 
-    /// The state that was published last.
-    var current: PageState { self.state.withLock { $0.history.state } }
-
     /// Whether one more reader would be too many.
     var isFull: Bool { self.state.withLock { $0.isClosed || $0.readers.count >= Self.maximumReaders } }
 

@@ -28,9 +28,6 @@ public struct RoleSigners: Sendable {
     /// How long a token lasts from when it is signed.
     private let life: TimeInterval
 
-    /// The roles that have a signer.
-    public var roles: Set<Role> { Set(self.minters.keys) }
-
     /// How often the tokens for everything of a kind, and the canaries, were at hand, and were signed.
     public var statistics: CacheStatistics { self.shared.statistics }
 

@@ -36,9 +36,6 @@ public struct TokenMinter: Sendable {
     private let window: MintingWindow
     private let checksBeforeRelease: Bool
 
-    /// The account whose tokens are minted.
-    public var account: String { self.signer.account }
-
     /// Makes a minter.
     ///
     /// - Parameters:

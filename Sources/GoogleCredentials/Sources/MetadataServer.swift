@@ -61,11 +61,6 @@ struct MetadataServer: TokenSource {
         try await self.text("\(Self.account)/email")
     }
 
-    /// The project that the machine belongs to.
-    func projectID() async throws -> String {
-        try await self.text("project/project-id")
-    }
-
     /// The universe that the machine runs in; servers that do not know the question are of the usual one.
     func universe() async throws -> String {
         try await self.ask("universe/universe-domain", acceptsNotFound: true) { response in

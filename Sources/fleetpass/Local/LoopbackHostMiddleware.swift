@@ -16,7 +16,9 @@ struct LoopbackHostMiddleware<Context: RequestContext>: RouterMiddleware {
         next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
         guard let authority = request.head.authority, LoopbackHost.isLoopback(authority: authority) else {
-            throw HTTPError(.misdirectedRequest, message: "This server answers to its own machine's name only.")
+            throw HTTPError(
+                .misdirectedRequest,
+                message: "This server answers to its own machine's name only; send Host as localhost or 127.0.0.1.")
         }
         return try await next(request, context)
     }

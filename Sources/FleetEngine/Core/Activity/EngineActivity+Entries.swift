@@ -26,8 +26,6 @@ extension EngineActivity {
         public var claims: String { Self.claims(self.token) }
         /// What the token reaches.
         public var subject: Subject { Subject(self.token.claims.authorization) }
-        /// The account that signed.
-        public var account: String { self.token.account.email }
         /// The account's role.
         public var role: String { self.token.account.role?.rawValue ?? "" }
         /// The account's provider.
