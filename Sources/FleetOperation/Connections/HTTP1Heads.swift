@@ -49,7 +49,7 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
     /// Whether the connection ends with the answer that is being written.
     private var isLastAnswer = false
     private var readsNoMore = false
-    /// Whether those behind are hearing of a head that is too long.
+    /// Whether a head was too long, which is answered behind all other requests.
     private var isTooLong = false
     /// Whether the server ends.
     private var isEnding = false
@@ -131,14 +131,13 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.isTooLong = error as? HTTPParserError == .headerOverflow
+        if error as? HTTPParserError == .headerOverflow { self.isTooLong = true }
         context.fireErrorCaught(error)
-        self.isTooLong = false
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch self.unwrapOutboundIn(data) {
-        case .head(var head) where self.isTooLong:
+        case .head(var head) where self.isTooLong && self.asked.isEmpty:
             head.status = .requestHeaderFieldsTooLarge
             head.headers.replaceOrAdd(name: "Content-Type", value: "application/json; charset=utf-8")
             head.headers.replaceOrAdd(name: "Content-Length", value: "\(Self.tooLong.count)")
