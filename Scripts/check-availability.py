@@ -19,7 +19,9 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OLDEST = {"iOS": (16, 0), "macOS": (15, 0)}
 # In the order in which they need each other.
-TARGETS = ["FleetTokens", "FleetTokenClient", "FleetTokenClientC", "FleetDriver", "FleetConsumer"]
+TARGETS = [
+    "FleetTokens", "FleetTokenClient", "FleetTokenClientC", "FleetDriver", "FleetConsumer", "FleetTestSupport",
+]
 LIBRARIES = [
     "Swift", "_Concurrency", "_StringProcessing", "RegexBuilder", "Synchronization", "Observation",
     "FoundationEssentials",

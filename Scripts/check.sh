@@ -29,7 +29,7 @@ lint() {
 # Apple's own frameworks are not here, so this sees syntax only; of Swift's libraries, the check of availability sees more.
 parse_for_ios() {
   local target files
-  for target in FleetTokens FleetTokenClient FleetTokenClientC FleetDriver FleetConsumer; do
+  for target in FleetTokens FleetTokenClient FleetTokenClientC FleetDriver FleetConsumer FleetTestSupport; do
     mapfile -d '' -t files < <(find "Sources/$target" -name '*.swift' -print0)
     swiftc -parse -swift-version 6 -target arm64-apple-ios16.0 "${files[@]}" || return 1
   done
