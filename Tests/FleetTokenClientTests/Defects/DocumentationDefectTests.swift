@@ -72,7 +72,7 @@ import Testing
     @Test func `row 21: one session serves every fetch`() async throws {
         try await Defect.sessions.prove()
     }
-    @Test func `row 22: at the moment of its end a token is over`() async throws {
+    @Test func `row 22: at the moment of its end a token is over, and each call ends in a task`() async throws {
         try await Defect.endOfLife.prove()
     }
     @Test func `row 23: a silent server delays no call beyond the reporting interval`() async throws {

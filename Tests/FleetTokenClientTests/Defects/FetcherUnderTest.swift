@@ -4,6 +4,7 @@
 
 import FleetTestSupport
 import FleetTokenClient
+import FleetTokens
 import Foundation
 
 /// What the SDKs hand to a fetcher.
@@ -68,4 +69,21 @@ struct FetcherSurroundings: Sendable {
     let crash: @Sendable (String) -> Void
     /// Another thread's turn, in the middle of what no lock protects.
     let interruption: @Sendable () async -> Void
+}
+
+extension TokenSubject {
+    /// Whose token an SDK asks for with a context.
+    init(_ context: FetcherContext, service: FetcherService) throws(TokenError) {
+        let id = context.id ?? ""
+        switch service {
+        case .driver: self = .driver(try VehicleID(checking: id))
+        case .consumer: self = .consumer(try TripID(checking: id))
+        case .deliveryDriver:
+            guard let task = context.taskID else {
+                self = .deliveryDriver(try DeliveryVehicleID(checking: id))
+                return
+            }
+            self = .deliveryDriver(try DeliveryVehicleID(checking: id), task: try TaskID(checking: task))
+        }
+    }
 }

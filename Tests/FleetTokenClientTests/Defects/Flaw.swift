@@ -19,7 +19,8 @@ enum Flaw: Hashable, Sendable {
 
     // How calls are served.
     case noSingleFlight, oneFlightForAll, noBackOff, sixtySecondTimeout, noDeadline
-    case synchronousCompletion, silentWithoutID, emptyIDAccepted, missingIDClearsCache
+    case synchronousCompletion, completionOnMainQueue, completionOnSessionQueue
+    case silentWithoutID, emptyIDAccepted, missingIDClearsCache
     case droppedWhenReleased, ownerUsedAfterRelease
     case tokenLogged
 }

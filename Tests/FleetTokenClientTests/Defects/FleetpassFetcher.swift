@@ -3,60 +3,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokenClient
-import FleetTokens
 import Foundation
 
-/// `FleetTokenProvider` in the SDKs' shape, with nothing added but the translation.
+/// A provider behind `SDKAuthorization`, as the files in `Integrations/` put it before the SDKs; nothing is added.
 final class FleetpassFetcher: FetcherUnderTest {
-    private let provider: FleetTokenProvider
-    private let surroundings: FetcherSurroundings
+    private let authorization: SDKAuthorization
+    private let service: FetcherService
 
     init(_ surroundings: FetcherSurroundings) throws {
         guard let url = URL(string: surroundings.address) else {
             throw TokenClientError(code: .invalidConfiguration, message: "The address is not a URL.")
         }
-        self.surroundings = surroundings
-        self.provider = try FleetTokenProvider(
+        let provider = try FleetTokenProvider(
             endpoint: surroundings.contract.endpoint(url), transport: surroundings.makeTransport(),
             clock: surroundings.clock
         ) { surroundings.credentials }
-        let events = self.provider.events()
+        let events = provider.events()
         Task { for await event in events { surroundings.log("\(event)") } }
+        self.authorization = SDKAuthorization(provider, clock: surroundings.clock)
+        self.service = surroundings.service
     }
 
     func fetchToken(for context: FetcherContext?, completion: @escaping Completion) {
-        do {
-            let subject = try TokenSubject(context, service: self.surroundings.service)
-            self.provider.fetchToken(for: subject, clock: self.surroundings.clock) { result in
-                switch result {
-                case .success(let token): completion(token.compactSerialization, nil)
-                case .failure(let error): completion(nil, error)
-                }
-            }
-        } catch {
-            Task { completion(nil, error) }
+        switch self.service {
+        case .driver:
+            self.authorization.fetchDriverToken(
+                vehicleID: context?.id, taskID: context?.taskID, completion: completion)
+        case .deliveryDriver:
+            self.authorization.fetchDriverToken(
+                vehicleID: context?.id, taskID: context?.taskID, service: .scheduledTasks, completion: completion)
+        case .consumer:
+            self.authorization.fetchConsumerToken(tripID: context?.id, completion: completion)
         }
     }
 
-    func dropToken(_ token: String, for context: FetcherContext) {
-        guard let subject = try? TokenSubject(context, service: self.surroundings.service) else { return }
-        self.provider.invalidate(FleetToken(token), for: subject)
-    }
-}
-
-extension TokenSubject {
-    /// Reads what an SDK hands over.
-    init(_ context: FetcherContext?, service: FetcherService) throws(TokenError) {
-        let id = context?.id ?? ""
-        switch service {
-        case .driver: self = .driver(try VehicleID(checking: id))
-        case .consumer: self = .consumer(try TripID(checking: id))
-        case .deliveryDriver:
-            guard let task = context?.taskID else {
-                self = .deliveryDriver(try DeliveryVehicleID(checking: id))
-                return
-            }
-            self = .deliveryDriver(try DeliveryVehicleID(checking: id), task: try TaskID(checking: task))
+    func dropToken(_: String, for context: FetcherContext) {
+        guard let id = context.id else { return }
+        switch self.service {
+        case .driver, .deliveryDriver: self.authorization.lastTokenWasRefused(vehicleID: id)
+        case .consumer: self.authorization.lastTokenWasRefused(tripID: id)
         }
     }
 }

@@ -5,6 +5,7 @@
 import FleetTestSupport
 import FleetTokenClient
 import FleetTokens
+import Foundation
 
 /// How one call of a fetcher ended.
 enum FetchResult: Sendable {
@@ -23,8 +24,10 @@ enum FetchResult: Sendable {
         if case .token(let token) = self { token } else { nil }
     }
 
+    /// The provider's error, which is the cause of what an SDK gets.
     var error: TokenClientError? {
-        if case .failure(let error) = self { error as? TokenClientError } else { nil }
+        guard case .failure(let error) = self else { return nil }
+        return error as? TokenClientError ?? (error as NSError).userInfo[NSUnderlyingErrorKey] as? TokenClientError
     }
 
     var isFailure: Bool {
@@ -66,6 +69,7 @@ struct PendingFetch: Sendable {
 
     /// Whether the completion was called before the call returned, on the same thread.
     let isSynchronous: Bool
+    private let calledIn: Locked<CallPlace?>
     private let results: AsyncStream<FetchResult>
     private let patience: Duration
 
@@ -80,14 +84,20 @@ struct PendingFetch: Sendable {
         let hasReturned = Locked(false)
         let wasSynchronous = Locked(false)
         let probe = Probe(continuation, onRepetition: onRepetition)
+        let calledIn = Locked<CallPlace?>(nil)
+        self.calledIn = calledIn
         fetcher.fetchToken(for: context) { token, error in
             // Only this very call can run on its thread before it returns.
             if ThreadID.current == caller, !hasReturned.withLock({ $0 }) { wasSynchronous.withLock { $0 = true } }
+            calledIn.withLock { $0 = .current }
             probe.complete(token, error)
         }
         hasReturned.withLock { $0 = true }
         self.isSynchronous = wasSynchronous.withLock { $0 }
     }
+
+    /// Where the completion was called, if it was.
+    var place: CallPlace? { self.calledIn.withLock { $0 } }
 
     /// Waits for the end.
     var result: FetchResult {

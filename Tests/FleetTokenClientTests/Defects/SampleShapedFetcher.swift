@@ -55,7 +55,7 @@ final class SampleShapedFetcher: FetcherUnderTest {
     }
 
     func fetchToken(for context: FetcherContext?, completion: @escaping Completion) {
-        let complete = self.has(.synchronousCompletion) ? completion : Self.later(completion)
+        let complete = self.has(.synchronousCompletion) ? completion : self.later(completion)
         guard let context, context.id != nil else {
             if self.has(.silentWithoutID) { return }
             guard self.has(.missingIDClearsCache) else {
@@ -91,9 +91,17 @@ final class SampleShapedFetcher: FetcherUnderTest {
         }
     }
 
-    private static func later(_ completion: @escaping Completion) -> Completion {
-        { token, error in
-            Task { completion(token, error) }
+    private func later(_ completion: @escaping Completion) -> Completion {
+        let queue: DispatchQueue? =
+            if self.has(.completionOnMainQueue) {
+                .main
+            } else if self.has(.completionOnSessionQueue) {
+                DispatchQueue(label: "session")
+            } else {
+                nil
+            }
+        return { token, error in
+            if let queue { queue.async { completion(token, error) } } else { Task { completion(token, error) } }
         }
     }
 
