@@ -3,9 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTestSupport
-import FleetTokenClient
+import FleetTokens
 import Foundation
 import Testing
+
+@testable import FleetTokenClient
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
 
 @Suite(.timeLimit(.minutes(10))) struct URLSessionTransportTests {
     private let server: LoopbackServer
@@ -174,5 +180,58 @@ import Testing
         await self.server.waitForRequests(1)
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    // MARK: - Sessions
+
+    private static func keepingServer() throws -> LoopbackServer {
+        try LoopbackServer(keepingConnections: true) { _ in
+            .response(HTTPTransportResponse(status: 200, body: Data("hello".utf8)))
+        }
+    }
+
+    @Test func `a transport sends everything over one session, whose connection is kept`() async throws {
+        let server = try Self.keepingServer()
+        let transport = URLSessionTransport()
+        for _ in 0..<5 { _ = try await transport.send(HTTPTransportRequest(url: server.url)) }
+        #expect(server.requests.count == 5)
+        #expect(server.connectionCount == 1)
+        // Another session would show.
+        _ = try await URLSessionTransport().send(HTTPTransportRequest(url: server.url))
+        #expect(server.connectionCount == 2)
+    }
+
+    @Test func `a released transport ends its session, which would keep its delegate otherwise`() async throws {
+        let server = try Self.keepingServer()
+        var transport: URLSessionTransport? = URLSessionTransport()
+        let session = try #require(transport?.session)
+        _ = try await transport?.send(HTTPTransportRequest(url: server.url))
+        #expect(await Self.hasDelegate(session))
+        transport = nil
+        // A session ends in steps of its own, and nobody else is told.
+        for _ in 0..<2_000 where await Self.hasDelegate(session) { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(await !Self.hasDelegate(session))
+    }
+
+    /// Asks on the queue on which a session lets its delegate go.
+    private static func hasDelegate(_ session: URLSession) async -> Bool {
+        await withCheckedContinuation { answer in
+            session.delegateQueue.addOperation { answer.resume(returning: session.delegate != nil) }
+        }
+    }
+
+    @Test func `a provider fetches over one connection, which ends with it`() async throws {
+        let answers = ChaosTokenServer()
+        let server = try LoopbackServer(keepingConnections: true) { request in
+            let url = URL(string: answers.url.absoluteString + request.target) ?? answers.url
+            guard let response = try? await answers.send(HTTPTransportRequest(url: url)) else { return .hangUp }
+            return .response(response)
+        }
+        var provider: FleetTokenProvider? = try FleetTokenProvider(endpoint: .fleetpass(server.url))
+        for number in 1...5 { _ = try await provider?.token(for: .driver(VehicleID(checking: "veh-\(number)"))) }
+        #expect(server.requests.count == 5)
+        #expect(server.connectionCount == 1)
+        provider = nil
+        await server.waitForEndedConnections(1)
     }
 }

@@ -40,21 +40,28 @@ final class LoopbackConnection: Sendable {
         return nil
     }
 
-    func perform(_ answer: LoopbackServer.Answer) {
+    /// Does what the server decided.
+    ///
+    /// - Parameters:
+    ///   - answer: What to do.
+    ///   - keepsConnection: Whether the connection goes on after a well-formed response.
+    /// - Returns: Whether it goes on.
+    func perform(_ answer: LoopbackServer.Answer, keepingConnection keepsConnection: Bool) -> Bool {
         switch answer {
         case .response(let response):
-            _ = self.write(Self.head(of: response, length: response.body.count) + response.body)
+            let head = Self.head(of: response, length: response.body.count, keepsConnection: keepsConnection)
+            return self.write(head + response.body) && keepsConnection
         case .torn(let response): _ = self.writeHalf(of: response)
         case .stalled(let response):
-            guard self.writeHalf(of: response) else { return }
-            while self.readBytes() != nil {}
+            if self.writeHalf(of: response) { while self.readBytes() != nil {} }
         case .drip:
-            guard self.write(Self.head(of: HTTPTransportResponse(status: 200), length: 1 << 20)) else { return }
+            guard self.write(Self.head(of: HTTPTransportResponse(status: 200), length: 1 << 20)) else { break }
             // A pause on the wire, which no clock of a test can stand for.
             while self.write(Data("x".utf8)) { usleep(50_000) }
         case .hangUp: break
         case .silence: while self.readBytes() != nil {}
         }
+        return false
     }
 
     private func writeHalf(of response: HTTPTransportResponse) -> Bool {
@@ -62,8 +69,11 @@ final class LoopbackConnection: Sendable {
         return self.write(Self.head(of: response, length: response.body.count) + half)
     }
 
-    private static func head(of response: HTTPTransportResponse, length: Int) -> Data {
-        var head = "HTTP/1.1 \(response.status) Scripted\r\nConnection: close\r\nContent-Length: \(length)\r\n"
+    private static func head(
+        of response: HTTPTransportResponse, length: Int, keepsConnection: Bool = false
+    ) -> Data {
+        var head = "HTTP/1.1 \(response.status) Scripted\r\nContent-Length: \(length)\r\n"
+        if !keepsConnection { head += "Connection: close\r\n" }
         for (name, value) in response.headers { head += "\(name): \(value)\r\n" }
         return Data((head + "\r\n").utf8)
     }

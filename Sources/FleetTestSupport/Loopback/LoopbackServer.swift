@@ -46,25 +46,29 @@ public final class LoopbackServer: Sendable {
     /// The address.
     public let url: URL
     private let listener: LoopbackListener
-    private let log = ArrivalLog<Request>()
+    private let service: LoopbackService
 
     /// Starts to listen.
     ///
     /// - Parameter answer: What to do with each request; may wait to be slow.
     /// - Throws: `POSIXError` when there is no port.
-    public init(answer: @escaping @Sendable (Request) async -> Answer) throws {
+    public convenience init(answer: @escaping @Sendable (Request) async -> Answer) throws {
+        try self.init(keepingConnections: false, answer: answer)
+    }
+
+    /// Starts to listen, for a test that counts connections.
+    ///
+    /// - Parameters:
+    ///   - keepsConnections: Whether a connection may bring another request after a well-formed response.
+    ///   - answer: What to do with each request; may wait to be slow.
+    /// - Throws: `POSIXError` when there is no port.
+    package init(
+        keepingConnections keepsConnections: Bool, answer: @escaping @Sendable (Request) async -> Answer
+    ) throws {
         self.listener = try LoopbackListener()
         self.url = URL(string: "http://127.0.0.1:\(self.listener.port)") ?? URL(fileURLWithPath: "/")
-        self.listener.start { [log] connection in
-            // A client that only opens a connection has not asked for anything.
-            guard let request = connection.readRequest() else { return }
-            log.append(request)
-            Task {
-                let answer = await answer(request)
-                // Writing may block, which the threads of tasks must not.
-                Thread { connection.perform(answer) }.start()
-            }
-        }
+        self.service = LoopbackService(keepsConnections: keepsConnections, answer: answer)
+        self.listener.start { [service] connection in service.take(connection) }
     }
 
     deinit {
@@ -72,13 +76,23 @@ public final class LoopbackServer: Sendable {
     }
 
     /// The requests so far, in the order in which they came.
-    public var requests: [Request] { self.log.entries }
+    public var requests: [Request] { self.service.requests.entries }
+
+    /// How many connections were opened so far.
+    package var connectionCount: Int { self.service.opened.entries.count }
 
     /// Waits until so many requests have come.
     ///
     /// - Parameter count: How many, counted from the start.
     public func waitForRequests(_ count: Int) async {
-        await self.log.waitForEntries(count)
+        await self.service.requests.waitForEntries(count)
+    }
+
+    /// Waits until so many connections have ended.
+    ///
+    /// - Parameter count: How many, counted from the start.
+    package func waitForEndedConnections(_ count: Int) async {
+        await self.service.ended.waitForEntries(count)
     }
 
     /// Ends every connection and frees the port; later requests find nobody.

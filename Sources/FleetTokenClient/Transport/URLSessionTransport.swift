@@ -21,7 +21,7 @@ import Foundation
 /// would send it what is meant for this machine over plain HTTP; unless `no_proxy` names the host, separated by commas
 /// from others, that is an error.
 public final class URLSessionTransport: HTTPTransport {
-    private let session: URLSession
+    let session: URLSession
     private let exchanges: URLSessionExchanges
     #if canImport(FoundationNetworking)
         private let proxy = EnvironmentProxy(environment: ProcessInfo.processInfo.environment)

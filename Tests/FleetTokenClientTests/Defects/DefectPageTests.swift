@@ -27,4 +27,13 @@ import Testing
         #expect(tests.count == 36)
         #expect(tests.sorted() == named.sorted())
     }
+
+    @Test func `what else stands for a row is a test too`() throws {
+        let cells = try Self.text("docs/fetcher-defects.md").matches(of: /(?m)^\| [0-9]+ \|.* \| (.+) \|$/).map(\.1)
+        let named = cells.flatMap { $0.matches(of: /`(.+?)`/).map { String($0.1) } }
+        let others = named.filter { !$0.contains(/^(row|sample app) [0-9]+:/) }
+        let transport = try Self.text("Tests/FleetTokenClientTests/URLSessionTransportTests.swift")
+        #expect(others.count == 3)
+        for name in others { #expect(transport.contains("func `\(name)`()")) }
+    }
 }
