@@ -33,7 +33,10 @@ import Testing
         let named = cells.flatMap { $0.matches(of: /`(.+?)`/).map { String($0.1) } }
         let others = named.filter { !$0.contains(/^(row|sample app) [0-9]+:/) }
         let transport = try Self.text("Tests/FleetTokenClientTests/URLSessionTransportTests.swift")
-        #expect(others.count == 3)
-        for name in others { #expect(transport.contains("func `\(name)`()")) }
+        let objectiveC = try Self.text("IntegrationTests/objective-c/objective-c-program.m")
+        #expect(others.count == 4)
+        for name in others {
+            #expect(transport.contains("func `\(name)`()") || objectiveC.contains("CHECK(\"\(name)\","))
+        }
     }
 }
