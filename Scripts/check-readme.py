@@ -26,6 +26,16 @@ GUIDE_SOURCES = {
     "swift": ["Examples/*/Shared/*.swift", "Examples/*/CommandLine/*.swift", "Tests/*/Guides/*.swift"],
     "objc": ["IntegrationTests/objective-c/guide.m"],
 }
+# What shows how to hand tokens to Google's own SDKs and library says which token server these need.
+HAND_OVERS = [
+    "README.md",
+    "Integrations/README.md",
+    "docs/fleet-token.md",
+    "docs/objective-c.md",
+    "Sources/FleetConsumer/FleetConsumer.docc/AddTokensToYourConsumerApp.md",
+    "Sources/FleetDriver/FleetDriver.docc/AddTokensToYourDriverApp.md",
+]
+SIGNERS = "token-server.md#signers"
 
 
 def text(path):
@@ -77,6 +87,9 @@ for page in [*pages, *(ROOT / "docs").rglob("*.md")]:
     for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text(page)):
         if not (page.parent / link).exists():
             problems.append(f"{page.relative_to(ROOT)} links to {link}, which is not there.")
+for name in HAND_OVERS:
+    if SIGNERS not in text(ROOT / name):
+        problems.append(f"{name} hands tokens to Google's clients without the way to {SIGNERS}.")
 if readme.count("\n") >= 160:
     problems.append("README.md has 160 lines or more.")
 for catalog in sorted(ROOT.glob("Sources/*/*.docc")):

@@ -23,15 +23,21 @@ extension GMTCTripModelTests {
             }
         }
 
-        private func follow(_ trip: String, tokens: Tokens) -> GMTCTripModel? {
-            GMTCServices.setAccessTokenProvider(tokens.authorization, providerID: "demo-fleet")
-            let model = GMTCServices.shared().tripService.tripModel(forTripName: "providers/demo-fleet/trips/\(trip)")
+        /// What the guide's `ConsumerSession` says of the provider.
+        private struct Session {
+            var provider = "acme-fleet"
+        }
+
+        private func follow(_ trip: String, tokens: Tokens, session: Session = Session()) -> GMTCTripModel? {
+            GMTCServices.setAccessTokenProvider(tokens.authorization, providerID: session.provider)
+            let name = "providers/\(session.provider)/trips/\(trip)"
+            let model = GMTCServices.shared().tripService.tripModel(forTripName: name)
             return model
         }
 
         @Test func `the lines of the guide give a model of the trip`() throws {
             let tokens = try Tokens(ChaosTokenServer())
-            #expect(self.follow("trip-7", tokens: tokens)?.tripName == "providers/demo-fleet/trips/trip-7")
+            #expect(self.follow("trip-7", tokens: tokens)?.tripName == "providers/acme-fleet/trips/trip-7")
             #expect(self.follow("trip/7", tokens: tokens) == nil)
         }
 

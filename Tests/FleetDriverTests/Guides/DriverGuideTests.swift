@@ -12,6 +12,12 @@ import Testing
 @MainActor struct DriverGuideTests {
     private let clock = ManualClock()
 
+    /// What the guide's `DriverSession` says of the provider and the vehicle.
+    private struct Session {
+        var provider = "acme-fleet"
+        var vehicle = "veh-3"
+    }
+
     /// What the guide's `DriverTokens` hold.
     private struct Tokens {
         let provider: FleetTokenProvider
@@ -27,16 +33,17 @@ import Testing
         try FleetTokenProvider(endpoint: .fleetpass(server.url), transport: server, clock: self.clock)
     }
 
-    private func makeReporter(tokens: Tokens, navigator: Any?) -> GMTDVehicleReporter? {
+    private func makeReporter(tokens: Tokens, session: Session, navigator: Any?) -> GMTDVehicleReporter? {
         let context = GMTDDriverContext(
-            accessTokenProvider: tokens.authorization, providerID: "demo-fleet", vehicleID: "veh-3",
+            accessTokenProvider: tokens.authorization, providerID: session.provider, vehicleID: session.vehicle,
             navigator: navigator)
         let reporter = GMTDRidesharingDriverAPI(driverContext: context)?.vehicleReporter
         return reporter
     }
 
     @Test func `the context of the guide gives a reporter`() throws {
-        #expect(self.makeReporter(tokens: Tokens(try self.provider(ChaosTokenServer())), navigator: nil) != nil)
+        let tokens = Tokens(try self.provider(ChaosTokenServer()))
+        #expect(self.makeReporter(tokens: tokens, session: Session(), navigator: nil) != nil)
     }
 
     @Test func `a driver of tasks gets the task into the token`() async throws {
