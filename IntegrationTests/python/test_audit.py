@@ -6,6 +6,7 @@
 import getpass
 import hashlib
 import json
+import re
 import secrets
 import shlex
 import shutil
@@ -15,6 +16,7 @@ import threading
 import time
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 import requests
@@ -257,6 +259,26 @@ def test_keys_without_a_store_are_changed_and_the_lack_of_a_record_is_told(tmp_p
     result = run("keys", "rotate", "--data", tmp_path, "--role", "driver")
     assert result.returncode == 0
     assert b"no audit records this" in result.stderr
+
+
+def test_who_is_on_call_ends_a_stolen_key_in_a_folder_of_its_own(tmp_path, service, empty_store, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("data", "keys"):
+        Path(name).mkdir()
+    shutil.copy(service.data / "service-accounts" / "driver.json", "keys")
+    empty_store(f"data/{STORE}")
+    key = service.account("driver")["private_key_id"]
+    page = (Path(__file__).resolve().parents[2] / "docs/on-call.md").read_text(encoding="utf-8")
+    section = re.search(r"^## A key was stolen\n(.*?)^## ", page, re.MULTILINE | re.DOTALL)[1]
+    # Without Google's engine, as the page says of it.
+    commands = [re.split(" --with |#", line)[0] for line in re.findall(r"^ {4}fleetpass (.*)", section, re.MULTILINE)]
+    assert len(commands) == 5
+    given = {"DIR": "data", "KEYS": "keys", "STORE": f"data/{STORE}", "ROLE": "driver", "ID": key}
+    for command in commands:
+        result = run(*shlex.split(re.sub(r"\b(DIR|KEYS|STORE|ROLE|ID)\b", lambda name: given[name[0]], command)))
+        assert result.returncode == 0, (command, result.stderr)
+    assert [record["change"] for record in changes("data")] == ["key_rotated", "tokens_withdrawn", "key_retired"]
+    assert b"key_retired" in result.stdout
 
 
 def test_what_is_no_store_is_refused_and_left_as_it_is(tmp_path, service):
