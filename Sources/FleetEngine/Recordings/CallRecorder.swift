@@ -34,8 +34,9 @@ public final class CallRecorder: Service {
     /// Opens the file, and makes it where it is missing; what is in it stays.
     ///
     /// - Parameters:
-    ///   - path: The file. It tells who went where, so only this user may read it.
-    ///   - logger: Hears of calls that are left out, every ten seconds at most, and when there are none any more.
+    ///   - path: The file. It tells who went where, so it is made for this user alone; one that is there keeps its mode.
+    ///   - logger: Hears of a file that is open to other users, of calls that are left out, every ten seconds at most, and
+    ///     when there are none any more.
     ///   - maximumWaiting: How many bytes may wait for the disk; calls beyond that are left out.
     /// - Throws: ``CallRecordingError`` when it cannot be written.
     public convenience init(
@@ -56,6 +57,10 @@ public final class CallRecorder: Service {
         self.append = append
         self.maximumWaiting = maximumWaiting
         (self.lines, self.continuation) = AsyncStream.makeStream()
+        if FileMode.isOpen(path), FileMode.isRegular(path) {
+            logger.warning(
+                "the recording is open to other users", metadata: ["file": "\(path)", "next": "chmod 600 \(path)"])
+        }
     }
 
     /// Opens the file so that all that is written goes to its end, wherever that is by then.

@@ -318,6 +318,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, 0o600, 0o644])
+    func `a file that is there and open to other users is warned of`(mode: Int?) throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        if let mode {
+            let isMade = FileManager.default.createFile(
+                atPath: path, contents: nil, attributes: [.posixPermissions: mode])
+            try #require(isMade)
+        }
+        let log = RecordedLog()
+        _ = try CallRecorder(appendingTo: path, logger: log.logger)
+        let warning = "the recording is open to other users"
+        #expect(log.messages(at: .warning) == (mode == 0o644 ? [warning] : []))
+        #expect(log.metadata(of: warning).allSatisfy { $0 == ["file": "\(path)", "next": "chmod 600 \(path)"] })
+    }
+
     @Test func `calls that would wait beyond the limit are left out`() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jsonl").path
         defer { try? FileManager.default.removeItem(atPath: path) }

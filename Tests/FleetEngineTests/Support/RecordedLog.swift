@@ -7,7 +7,7 @@ import Logging
 
 /// What was logged.
 final class RecordedLog: Sendable {
-    private let entries = Locked<[(level: Logger.Level, message: String)]>([])
+    private let entries = Locked<[(level: Logger.Level, message: String, metadata: Logger.Metadata)]>([])
 
     var logger: Logger {
         var logger = Logger(label: "test") { _ in Handler(log: self) }
@@ -17,6 +17,10 @@ final class RecordedLog: Sendable {
 
     func messages(at level: Logger.Level) -> [String] {
         self.entries.withLock { $0.filter { $0.level == level }.map(\.message) }
+    }
+
+    func metadata(of message: String) -> [Logger.Metadata] {
+        self.entries.withLock { $0.filter { $0.message == message }.map(\.metadata) }
     }
 
     private struct Handler: LogHandler {
@@ -30,7 +34,7 @@ final class RecordedLog: Sendable {
         }
 
         func log(event: LogEvent) {
-            self.log.entries.withLock { $0.append((event.level, "\(event.message)")) }
+            self.log.entries.withLock { $0.append((event.level, "\(event.message)", event.metadata ?? [:])) }
         }
     }
 }
