@@ -25,14 +25,20 @@ public final class InMemoryAssignmentStore: AssignmentStore {
         }
     }
 
-    /// Adds an assignment.
-    public func add(_ assignment: Assignment) async throws {
+    /// Adds an assignment; one that is there already changes nothing.
+    public func add(_ assignment: Assignment) {
         self.held.withLock { _ = $0[assignment.resource, default: []].insert(assignment) }
     }
 
-    /// Ends what a holder has of a resource from a time on.
+    /// Ends the assignments of a holder to a resource that hold or begin at or after a time.
+    ///
+    /// - Parameters:
+    ///   - resource: What.
+    ///   - holder: Who.
+    ///   - time: From when on none of them holds.
+    /// - Returns: How many were changed.
     @discardableResult
-    public func end(_ resource: AssignedResource, of holder: CallerID, at time: Date) async throws -> Int {
+    public func end(_ resource: AssignedResource, of holder: CallerID, at time: Date) -> Int {
         self.held.withLock { held in
             var assignments = held[resource] ?? []
             let ended = assignments.filter { assignment in
@@ -48,10 +54,18 @@ public final class InMemoryAssignmentStore: AssignmentStore {
         }
     }
 
-    /// Lists assignments.
+    /// Lists assignments, in the order of their start, then holder, kind and id.
+    ///
+    /// - Parameters:
+    ///   - holder: Only this holder's, or `nil` for anyone's.
+    ///   - resource: Only to this resource, or `nil` for any.
+    ///   - time: Only those that hold then, or `nil` for past and future ones too.
+    ///   - end: Only those that hold or begin after that, or `nil` for past ones too.
+    ///   - limit: The most to return.
+    /// - Returns: The assignments.
     public func assignments(
-        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, endingAfter end: Date?, limit: Int
-    ) async throws -> [Assignment] {
+        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, endingAfter end: Date? = nil, limit: Int
+    ) -> [Assignment] {
         let found = self.held.withLock { held in
             let candidates = resource.map { Array(held[$0] ?? []) } ?? held.values.flatMap { $0 }
             return candidates.filter { assignment in

@@ -91,9 +91,18 @@ public struct StoredAssignments: AssignmentStore {
         return count + twins + ended
     }
 
-    /// Lists assignments.
+    /// Lists assignments, in the order of their start, then holder, kind and id.
+    ///
+    /// - Parameters:
+    ///   - holder: Only this holder's, or `nil` for anyone's.
+    ///   - resource: Only to this resource, or `nil` for any.
+    ///   - time: Only those that hold then, or `nil` for past and future ones too.
+    ///   - end: Only those that hold or begin after that, or `nil` for past ones too.
+    ///   - limit: The most to return.
+    /// - Returns: The assignments.
+    /// - Throws: An error of the store.
     public func assignments(
-        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, endingAfter end: Date?, limit: Int
+        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, endingAfter end: Date? = nil, limit: Int
     ) async throws -> [Assignment] {
         var conditions = ["1 = 1"]
         var values: [StoreValue] = []

@@ -281,24 +281,19 @@ import Testing
         let ann = try #require(Self.callers["ann"])
         #expect(try await !policy.decide(type, for: ann, at: Self.noon).isGranted)
         let vehicle = try AssignedResource(kind: "vehicle", id: "veh-1")
-        try await store.add(Assignment(holder: ann.id, resource: vehicle, start: Self.noon))
+        store.add(Assignment(holder: ann.id, resource: vehicle, start: Self.noon))
         #expect(try await policy.decide(type, for: ann, at: Self.noon).isGranted)
-        #expect(try await store.end(vehicle, of: ann.id, at: Self.noon + 60) == 1)
+        #expect(store.end(vehicle, of: ann.id, at: Self.noon + 60) == 1)
         #expect(try await policy.decide(type, for: ann, at: Self.noon + 59).isGranted)
         #expect(try await !policy.decide(type, for: ann, at: Self.noon + 60).isGranted)
-        #expect(try await store.assignments(of: ann.id, to: nil, at: nil, limit: 9).map(\.end) == [Self.noon + 60])
-        #expect(try await store.end(vehicle, of: ann.id, at: Self.noon) == 1)
-        #expect(try await store.assignments(of: nil, to: vehicle, at: nil, limit: 9).isEmpty)
+        #expect(store.assignments(of: ann.id, to: nil, at: nil, limit: 9).map(\.end) == [Self.noon + 60])
+        #expect(store.end(vehicle, of: ann.id, at: Self.noon) == 1)
+        #expect(store.assignments(of: nil, to: vehicle, at: nil, limit: 9).isEmpty)
     }
 
     struct BrokenStore: AssignmentStore {
         struct Gone: Error {}
         func isAssigned(_: AssignedResource, to: CallerID, at: Date) async throws -> Bool { throw Gone() }
-        func add(_: Assignment) async throws { throw Gone() }
-        func end(_: AssignedResource, of: CallerID, at: Date) async throws -> Int { throw Gone() }
-        func assignments(
-            of: CallerID?, to: AssignedResource?, at: Date?, endingAfter: Date?, limit: Int
-        ) async throws -> [Assignment] { throw Gone() }
     }
 
     @Test func `a store that is gone grants nothing, and is no refusal`() async throws {

@@ -7,6 +7,44 @@ import FleetTokens
 import Foundation
 import Testing
 
+/// What can be asked and told of assignments alike, in memory and in a database.
+private protocol ChangingAssignments: AssignmentStore {
+    func add(_ assignment: Assignment) async throws
+    func end(_ resource: AssignedResource, of holder: CallerID, at time: Date) async throws -> Int
+    func assignments(
+        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, endingAfter end: Date?, limit: Int
+    ) async throws -> [Assignment]
+}
+
+extension InMemoryAssignmentStore: ChangingAssignments {}
+
+/// Assignments in a database, as an administrator changes them.
+private struct AdministeredAssignments: ChangingAssignments {
+    private static let actor = AuditChange.Actor(localUser: "ops")
+
+    let store: TokenServerStore
+    private var stored: StoredAssignments { StoredAssignments(store: self.store) }
+    private var administration: Administration { Administration(store: self.store) }
+
+    func isAssigned(_ resource: AssignedResource, to holder: CallerID, at time: Date) async throws -> Bool {
+        try await self.stored.isAssigned(resource, to: holder, at: time)
+    }
+
+    func add(_ assignment: Assignment) async throws {
+        try await self.administration.add(assignment, by: Self.actor, at: assignment.start)
+    }
+
+    func end(_ resource: AssignedResource, of holder: CallerID, at time: Date) async throws -> Int {
+        try await self.administration.end(resource, of: holder, at: time, by: Self.actor, now: time)
+    }
+
+    func assignments(
+        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, endingAfter end: Date?, limit: Int
+    ) async throws -> [Assignment] {
+        try await self.stored.assignments(of: holder, to: resource, at: time, endingAfter: end, limit: limit)
+    }
+}
+
 /// The stores in databases answer as the one in memory does.
 @Suite struct StoredAssignmentsTests {
     private static func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: 1_767_225_600 + seconds) }
@@ -16,8 +54,8 @@ import Testing
     @Test(arguments: TokenStoreKind.available)
     func `all stores answer alike`(kind: TokenStoreKind) async throws {
         let world = try await TemporaryStore.make(kind)
-        let stores: [any AssignmentStore] = [
-            InMemoryAssignmentStore(), StoredAssignments(store: world.store),
+        let stores: [any ChangingAssignments] = [
+            InMemoryAssignmentStore(), AdministeredAssignments(store: world.store),
         ]
         var answers: [[String]] = []
         for store in stores { answers.append(try await Self.story(store)) }
@@ -26,7 +64,7 @@ import Testing
     }
 
     /// What a store says while assignments come and go.
-    private static func story(_ store: any AssignmentStore) async throws -> [String] {
+    private static func story(_ store: any ChangingAssignments) async throws -> [String] {
         var told: [String] = []
         let van = AssignedResource.vehicle(try VehicleID(checking: "veh-1"))
         let trip = AssignedResource.trip(try TripID(checking: "veh-1"))
@@ -41,10 +79,11 @@ import Testing
             for (holder, resource) in [(nil, nil), (Self.dora, nil), (nil, van), (Self.dirk, van)]
                 as [(CallerID?, AssignedResource?)]
             {
-                let all = try await store.assignments(of: holder, to: resource, at: nil, limit: 3)
-                let now = try await store.assignments(of: holder, to: resource, at: Self.date(50), limit: 3)
-                let later = try await store.assignments(
-                    of: holder, to: resource, at: nil, endingAfter: Self.date(100), limit: 3)
+                func list(at time: Date? = nil, endingAfter end: Date? = nil) async throws -> [Assignment] {
+                    try await store.assignments(of: holder, to: resource, at: time, endingAfter: end, limit: 3)
+                }
+                let (all, now) = (try await list(), try await list(at: Self.date(50)))
+                let later = try await list(endingAfter: Self.date(100))
                 told.append("\(all) \(now) \(later)")
             }
         }
