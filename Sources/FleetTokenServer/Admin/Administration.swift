@@ -81,12 +81,15 @@ public struct Administration: Sendable {
         }
     }
 
-    /// Withdraws tokens, as ``RevocationStore/revoke(_:at:)`` does.
+    /// Withdraws tokens.
+    ///
+    /// Subjects, callers and resources are looked up in the audit and turned into the fingerprints of their living tokens.
+    /// New tokens are a matter of the policy: end the assignment or the account first, withdraw then.
     ///
     /// - Parameters:
     ///   - target: Whose.
     ///   - actor: Who withdraws them.
-    ///   - now: The time.
+    ///   - now: The time, see ``TokenServerStore/time(by:)``.
     /// - Returns: What verifiers will refuse by it.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidTarget``, or an error of the store.
     @discardableResult

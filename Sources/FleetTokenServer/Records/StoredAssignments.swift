@@ -4,11 +4,12 @@
 
 public import Foundation
 
-/// Assignments in the token server's store; what one process changes is what the others answer next.
+/// Assignments in the token server's store, where ``Administration`` changes them; what one process changes is what the
+/// others answer next.
 public struct StoredAssignments: AssignmentStore {
     private let store: TokenServerStore
 
-    /// Keeps assignments in a store.
+    /// Reads the assignments in a store.
     public init(store: TokenServerStore) {
         self.store = store
     }
@@ -16,11 +17,6 @@ public struct StoredAssignments: AssignmentStore {
     /// Whether somebody holds a resource at a time.
     public func isAssigned(_ resource: AssignedResource, to holder: CallerID, at time: Date) async throws -> Bool {
         try await !self.assignments(of: holder, to: resource, at: time, limit: 1).isEmpty
-    }
-
-    /// Adds an assignment.
-    public func add(_ assignment: Assignment) async throws {
-        _ = try await self.store.database.write { try Self.add(assignment, in: $0) }
     }
 
     /// Adds an assignment, and says whether it was new.
@@ -52,12 +48,6 @@ public struct StoredAssignments: AssignmentStore {
             return false
         }
         return begun
-    }
-
-    /// Ends what a holder has of a resource from a time on.
-    @discardableResult
-    public func end(_ resource: AssignedResource, of holder: CallerID, at time: Date) async throws -> Int {
-        try await self.store.database.write { try Self.end(resource, of: holder, at: time, in: $0) }
     }
 
     /// Ends what a holder has of a resource from a time on, or of that what begins within a second, and says how many

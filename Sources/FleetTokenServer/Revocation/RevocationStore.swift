@@ -5,11 +5,9 @@
 public import FleetSigning
 public import Foundation
 
-/// Withdraws tokens, and tells verifiers which ones; kept in the token server's store.
+/// Tells which tokens are withdrawn in the token server's store, for verifiers to refuse them.
 ///
-/// Subjects, callers and resources are looked up in the audit and turned into the fingerprints of their living tokens, so
-/// the list is exact, short, and holds nothing for longer than its tokens live. New tokens are a matter of the policy: end
-/// the assignment or the account first, withdraw then.
+/// ``Administration`` withdraws them. The list is exact, short, and holds nothing for longer than its tokens live.
 public struct RevocationStore: Sendable {
     /// How far a verifier's clock may be behind, as keys' schedules assume too.
     private static let clockTolerance: TimeInterval = 300
@@ -18,26 +16,9 @@ public struct RevocationStore: Sendable {
 
     private let store: TokenServerStore
 
-    /// Keeps revocations in a store.
+    /// Reads what is withdrawn in a store.
     public init(store: TokenServerStore) {
         self.store = store
-    }
-
-    /// Withdraws tokens.
-    ///
-    /// - Parameters:
-    ///   - target: Whose.
-    ///   - now: The time, see ``TokenServerStore/time(by:)``.
-    /// - Returns: What verifiers will refuse by it.
-    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidTarget``, or an error of the store; nothing was
-    ///   kept then, unless PostgreSQL was lost or did not answer in time: then it may have been.
-    @discardableResult
-    public func revoke(_ target: RevocationTarget, at now: Date) async throws -> [Revocation] {
-        let known = try await self.livingTokens(of: target, at: now)
-        return try await self.store.database.write { database in
-            try Self.withdraw(known, at: now, in: database)
-            return try Self.withdraw(target, knowing: known, at: now, in: database)
-        }
     }
 
     /// What an hour of the audit tells of a target's tokens, up to a place in it.

@@ -262,7 +262,7 @@ import Testing
         let store = StoredAssignments(store: temporary.store)
         let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
         let holder = CallerID(issuer: "login", subject: "driver-7")
-        try await store.add(Assignment(holder: holder, resource: vehicle, start: Date() - 60))
+        try await temporary.assign(Assignment(holder: holder, resource: vehicle, start: Date() - 60))
         let body = #"{"holder": "login/driver-7", "kind": "vehicle", "id": "veh-3"}"#
         try await self.serving(temporary, now: { Date() + 120 }) { client async throws in
             for path in ["assignments", "assignments/end"] {

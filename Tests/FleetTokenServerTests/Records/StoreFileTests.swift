@@ -281,7 +281,7 @@ import Testing
         let van = AssignedResource.vehicle(try VehicleID(checking: "veh-1"))
         func assign(to subject: String) async throws {
             let holder = CallerID(issuer: "idp", subject: subject)
-            try await assignments.add(Assignment(holder: holder, resource: van, start: Date(timeIntervalSince1970: 0)))
+            try await world.assign(Assignment(holder: holder, resource: van, start: Date(timeIntervalSince1970: 0)))
         }
         func set(_ pragma: String) async throws {
             _ = try await world.store.database.write { try $0.execute("PRAGMA \(pragma)", []) }

@@ -4,6 +4,7 @@
 
 import Dispatch
 import FleetPostgreSQL
+import FleetSigning
 import FleetTokenServer
 import FleetTokens
 import Foundation
@@ -138,6 +139,18 @@ final class TemporaryStore {
         for number in 1...count {
             try await log.append(try .granted(.driver(try VehicleID(checking: "veh-\(number)")), at: Double(number)))
         }
+    }
+
+    /// Withdraws tokens, as an administrator does.
+    @discardableResult
+    func revoke(_ target: RevocationTarget, at now: Date) async throws -> [Revocation] {
+        try await Administration(store: self.store).revoke(target, by: .init(localUser: "ops"), at: now)
+    }
+
+    /// Lets somebody hold something, as an administrator does.
+    func assign(_ assignment: Assignment) async throws {
+        try await Administration(store: self.store).add(
+            assignment, by: .init(localUser: "ops"), at: assignment.start)
     }
 
     /// Everything that a query finds.

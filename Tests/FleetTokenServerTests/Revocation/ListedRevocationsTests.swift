@@ -47,14 +47,14 @@ import Testing
         // A key's id within a record is that of its token in one place only.
         try await log.append(Self.record("0000000000000003", of: "key-2", to: "key-1"))
         let store = RevocationStore(store: world.store)
-        try await store.revoke(.subject("dora"), at: Self.now)
-        try await store.revoke(.subject("key-1"), at: Self.now)
+        try await world.revoke(.subject("dora"), at: Self.now)
+        try await world.revoke(.subject("key-1"), at: Self.now)
         let listed = ListedRevocations(of: store)
         func values() async throws -> [String] { try await listed.current(at: Self.now + 1).map(\.value).sorted() }
         try await listed.lookUpTokensOfKeys(at: Self.now)
         #expect(try await values() == ["0000000000000001", "0000000000000002", "0000000000000003"])
 
-        try await store.revoke(.key("key-1"), at: Self.now)
+        try await world.revoke(.key("key-1"), at: Self.now)
         #expect(try await values() == ["0000000000000001", "0000000000000002", "0000000000000003", "key-1"])
         try await listed.lookUpTokensOfKeys(at: Self.now)
         #expect(try await values() == ["0000000000000002", "0000000000000003", "key-1"])
@@ -64,7 +64,7 @@ import Testing
         try await log.append(Self.record("0000000000000004", of: "key-1", to: "dirk"))
         // This one's withdrawal lasts longer than the key's.
         try await log.append(Self.record("0000000000000005", of: "key-1", to: "dirk", at: 100))
-        try await store.revoke(.subject("dirk"), at: Self.now)
+        try await world.revoke(.subject("dirk"), at: Self.now)
         try await listed.lookUpTokensOfKeys(at: Self.now)
         #expect(try await values() == ["0000000000000002", "0000000000000003", "0000000000000005", "key-1"])
     }
@@ -83,9 +83,9 @@ import Testing
         let store = RevocationStore(store: world.store)
         let count = try await store.countLeftOut(at: Self.now)
         #expect(count > 3)
-        try await store.revoke(.subject("dora"), at: Self.now)
+        try await world.revoke(.subject("dora"), at: Self.now)
         #expect(try await store.countLeftOut(at: Self.now) == count + 3)
-        try await store.revoke(.key("key-1"), at: Self.now)
+        try await world.revoke(.key("key-1"), at: Self.now)
         // The key's entry is shorter than a token's, and never longer than two of them.
         #expect([count, count + 1, count + 2].contains(try await store.countLeftOut(at: Self.now)))
         #expect(try await store.countLeftOut(at: Self.now + 3001) == 0)
@@ -103,7 +103,8 @@ import Testing
             logger: logger)
         func told() -> [Substring] { log.contents.split(separator: "\n").filter { $0.contains("list of revocations") } }
         try await Self.fill(service.store, until: Date() + 3000)
-        try await RevocationStore(store: service.store).revoke(.key("stolen"), at: Date())
+        try await Administration(store: service.store).revoke(
+            .key("stolen"), by: .init(localUser: "ops"), at: Date())
         await service.refresh()
         #expect(service.remarks().isEmpty && told().isEmpty)
         #expect(service.metrics.text.contains("fleetpass_published_revocations_left_out 0\n"))

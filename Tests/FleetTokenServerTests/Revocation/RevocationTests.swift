@@ -40,7 +40,7 @@ import Testing
     func `a subject's living tokens are withdrawn, and nobody else's`(kind: TokenStoreKind) async throws {
         let (world, list) = try await Self.world(kind)
         defer { withExtendedLifetime(world) {} }
-        let revoked = try await list.revoke(.subject("dora"), at: Self.now)
+        let revoked = try await world.revoke(.subject("dora"), at: Self.now)
         // A token ends after 3300 s, for verifiers whose clocks are behind 300 s later.
         #expect(self.offsets(revoked) == [-3599, -100, -90])
         #expect(try await list.current(at: Self.now) == revoked.sorted { $0.value < $1.value })
@@ -48,18 +48,16 @@ import Testing
 
     @Test(arguments: TokenStoreKind.available)
     func `a vehicle's tokens are those that name it`(kind: TokenStoreKind) async throws {
-        let (world, list) = try await Self.world(kind)
-        defer { withExtendedLifetime(world) {} }
+        let world = try await Self.world(kind).world
         let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
-        #expect(self.offsets(try await list.revoke(.resource(vehicle), at: Self.now)) == [-3599, -100, -80])
-        #expect(self.offsets(try await list.revoke(.caller("tablet"), at: Self.now)) == [-80])
-        #expect(try await list.revoke(.caller("nobody"), at: Self.now).isEmpty)
+        #expect(self.offsets(try await world.revoke(.resource(vehicle), at: Self.now)) == [-3599, -100, -80])
+        #expect(self.offsets(try await world.revoke(.caller("tablet"), at: Self.now)) == [-80])
+        #expect(try await world.revoke(.caller("nobody"), at: Self.now).isEmpty)
     }
 
     @Test(arguments: TokenStoreKind.available)
     func `names that are patterns, or escaped in JSON, stand for themselves`(kind: TokenStoreKind) async throws {
         let world = try await TemporaryStore.make(kind)
-        defer { withExtendedLifetime(world) {} }
         let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
         let type = TokenType.driver(try VehicleID(checking: "veh-3"))
         let subjects = [#"a"b\c"#, "50%_|x", "50ab|x", "ümläut\n", "auth0|\u{301}x", "plain"]
@@ -67,9 +65,8 @@ import Testing
             let time = Self.now.timeIntervalSince1970 - 100 + Double(number)
             try await log.append(.granted(type, at: time, to: "app", subject: subject))
         }
-        let list = RevocationStore(store: world.store)
         for (number, subject) in subjects.enumerated() {
-            #expect(self.offsets(try await list.revoke(.subject(subject), at: Self.now)) == [number - 100])
+            #expect(self.offsets(try await world.revoke(.subject(subject), at: Self.now)) == [number - 100])
         }
     }
 
@@ -78,7 +75,6 @@ import Testing
         kind: TokenStoreKind
     ) async throws {
         let world = try await TemporaryStore.make(kind)
-        defer { withExtendedLifetime(world) {} }
         let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
         let type = TokenType.driver(try VehicleID(checking: "veh-3"))
         let names = ["Zoë Müller", String(repeating: "n", count: 300), String(repeating: "ü", count: 256)]
@@ -86,16 +82,14 @@ import Testing
             let time = Self.now.timeIntervalSince1970 - 100 + Double(number)
             try await log.append(.granted(type, at: time, to: name, subject: "dora"))
         }
-        let list = RevocationStore(store: world.store)
         for (number, name) in names.enumerated() {
-            #expect(self.offsets(try await list.revoke(.caller(name), at: Self.now)) == [number - 100])
+            #expect(self.offsets(try await world.revoke(.caller(name), at: Self.now)) == [number - 100])
         }
     }
 
     @Test(arguments: TokenStoreKind.available)
     func `a caller's name is found in another spelling of the same letters`(kind: TokenStoreKind) async throws {
         let world = try await TemporaryStore.make(kind)
-        defer { withExtendedLifetime(world) {} }
         let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
         let type = TokenType.driver(try VehicleID(checking: "veh-3"))
         let names = [
@@ -107,29 +101,26 @@ import Testing
             let time = Self.now.timeIntervalSince1970 - 100 + Double(number)
             try await log.append(.granted(type, at: time, to: given, subject: "dora"))
         }
-        let list = RevocationStore(store: world.store)
         for (number, (_, typed)) in names.enumerated() {
-            #expect(self.offsets(try await list.revoke(.caller(typed), at: Self.now)) == [number - 100], "\(typed)")
+            #expect(self.offsets(try await world.revoke(.caller(typed), at: Self.now)) == [number - 100], "\(typed)")
         }
     }
 
     @Test(arguments: TokenStoreKind.available)
     func `a token that was handed out again and again is withdrawn once`(kind: TokenStoreKind) async throws {
         let world = try await TemporaryStore.make(kind)
-        defer { withExtendedLifetime(world) {} }
         let log = StoredAuditLog(store: world.store, logger: Logger(label: "test"))
         let type = TokenType.driver(try VehicleID(checking: "veh-3"))
         let time = Self.now.timeIntervalSince1970 - 100
         for _ in 1...3 { try await log.append(.granted(type, at: time, to: "app", subject: "dora")) }
-        let list = RevocationStore(store: world.store)
-        #expect(self.offsets(try await list.revoke(.subject("dora"), at: Self.now)) == [-100])
+        #expect(self.offsets(try await world.revoke(.subject("dora"), at: Self.now)) == [-100])
     }
 
     @Test(arguments: TokenStoreKind.available)
     func `a fingerprint or a key is known while a token of it lives`(kind: TokenStoreKind) async throws {
         let (world, list) = try await Self.world(kind)
         defer { withExtendedLifetime(world) {} }
-        let revoked = try await list.revoke(.caller("tablet"), at: Self.now)
+        let revoked = try await world.revoke(.caller("tablet"), at: Self.now)
         let fingerprint = try #require(revoked.first).value
         for target in [RevocationTarget.fingerprint(fingerprint), .key("key-1")] {
             #expect(try await list.knows(target, at: Self.now) == true)
@@ -146,8 +137,8 @@ import Testing
     ) async throws {
         let (world, list) = try await Self.world(kind)
         defer { withExtendedLifetime(world) {} }
-        try await list.revoke(.subject("dora"), at: Self.now)
-        try await list.revoke(.key("key-1"), at: Self.now)
+        try await world.revoke(.subject("dora"), at: Self.now)
+        try await world.revoke(.key("key-1"), at: Self.now)
         // Two tokens end after 3200 and 3210 s, for verifiers whose clocks are behind 300 s later.
         #expect(try await list.current(at: Self.now + 3499).count == 3)
         #expect(try await list.current(at: Self.now + 3511).map(\.kind) == [.key])
@@ -168,12 +159,12 @@ import Testing
         try await log.append(record)
         // The token ends after 10,500 s, for verifiers whose clocks are behind 300 s later.
         for target in [RevocationTarget.subject("dina"), .fingerprint("00ff00ff00ff00ff")] {
-            #expect(try await list.revoke(target, at: Self.now).map(\.endsAt) == [Self.now + 10_800])
+            #expect(try await world.revoke(target, at: Self.now).map(\.endsAt) == [Self.now + 10_800])
             #expect(try await list.current(at: Self.now + 10_799).count == 1)
             #expect(try await list.current(at: Self.now + 10_800).isEmpty)
         }
         // What the audit does not know may have been made now, and ends within the hour.
-        let unknown = try await list.revoke(.fingerprint("11ff00ff00ff00ff"), at: Self.now)
+        let unknown = try await world.revoke(.fingerprint("11ff00ff00ff00ff"), at: Self.now)
         #expect(unknown.map(\.endsAt) == [Self.now + 3600])
     }
 
@@ -181,11 +172,11 @@ import Testing
     func `a withdrawal from a machine whose clock is ahead takes none back`(kind: TokenStoreKind) async throws {
         let (world, list) = try await Self.world(kind)
         defer { withExtendedLifetime(world) {} }
-        let revoked = try await list.revoke(.subject("dora"), at: Self.now)
-        try await list.revoke(.key("key-2"), at: Self.now + 7200)
+        let revoked = try await world.revoke(.subject("dora"), at: Self.now)
+        try await world.revoke(.key("key-2"), at: Self.now + 7200)
         #expect(Set(revoked).isSubset(of: try await list.current(at: Self.now)))
         // What ended a day ago is forgotten.
-        try await list.revoke(.key("key-3"), at: Self.now + 172_800)
+        try await world.revoke(.key("key-3"), at: Self.now + 172_800)
         #expect(try await list.current(at: Self.now).map(\.value) == ["key-3"])
     }
 
@@ -194,11 +185,11 @@ import Testing
         let (world, list) = try await Self.world(kind)
         defer { withExtendedLifetime(world) {} }
         for target in [RevocationTarget.fingerprint(value), .key(value), .caller(value + value), .subject(value)] {
-            let error = await #expect(throws: TokenServerError.self) { try await list.revoke(target, at: Self.now) }
+            let error = await #expect(throws: TokenServerError.self) { try await world.revoke(target, at: Self.now) }
             #expect(error?.code == .invalidTarget)
         }
         #expect(try await list.current(at: Self.now).isEmpty)
-        #expect(try await list.revoke(.key(String(repeating: "k", count: 256)), at: Self.now).count == 1)
+        #expect(try await world.revoke(.key(String(repeating: "k", count: 256)), at: Self.now).count == 1)
     }
 }
 
@@ -270,7 +261,7 @@ import Testing
     func `what is withdrawn stays so where the store's tables are gone, and none are made`() async throws {
         let address = try await PostgreSQLServer.shared().makeDatabase()
         let server = try TokenServerStore(postgreSQL: address, logger: .silent)
-        try await RevocationStore(store: server).revoke(.key("key-1"), at: Date())
+        try await Administration(store: server).revoke(.key("key-1"), by: .init(localUser: "ops"), at: Date())
         let list = RevocationList()
         let follower = try StoredRevocations(in: address, for: list, logger: .silent)
         try await follower.prepare()
