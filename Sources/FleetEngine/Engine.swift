@@ -215,8 +215,9 @@ public struct Engine: Sendable {
         remarks: CallRemarks? = nil, takesPagesOnly: Bool = false
     ) async throws(EngineError) -> Call.Answer {
         let start = ContinuousClock.now
+        var request = request
         do throws(EngineError) {
-            let admission = try await self.admit(call, request, (token, examined), remarks, takesPagesOnly)
+            let admission = try await self.admit(call, &request, (token, examined), remarks, takesPagesOnly)
             let answer: Call.Answer
             do {
                 answer = try await Call.run(request, admission, on: self)
@@ -281,13 +282,15 @@ extension Engine {
     }
 
     /// Checks the token, then the address, then the right to it; all that can be refused without looking is.
+    ///
+    /// The request loses the fields that the API does not have.
     private func admit<Call: EngineCall>(
-        _ call: Call.Type, _ request: Call.Request, _ credential: (text: String?, examined: ExaminedToken?),
+        _ call: Call.Type, _ request: inout Call.Request, _ credential: (text: String?, examined: ExaminedToken?),
         _ remarks: CallRemarks?, _ takesPagesOnly: Bool
     ) async throws(EngineError) -> Admission {
         do throws(EngineError) {
             // Nothing else of it is looked at before.
-            try UnusableValues.refuse(in: request)
+            try UnusableValues.refuseOrDrop(in: &request)
         } catch {
             throw await self.refusal(error, ofCallWith: credential.text)
         }

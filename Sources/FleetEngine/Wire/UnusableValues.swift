@@ -6,7 +6,8 @@ import FleetTokens
 import Foundation
 import SwiftProtobuf
 
-/// Looks through a message for what can neither be compared in a short time nor be written again.
+/// Looks through a message for what can neither be compared in a short time nor be written again, and for fields that the
+/// API does not have.
 ///
 /// JSON may name a value of an enumeration by its number, and the library takes numbers of 64 bits there; in the binary
 /// form it counts the bytes of their lower 32 bits and writes those of all, so that the length is wrong.
@@ -16,10 +17,13 @@ struct UnusableValues: Visitor {
         case enumNumber(Int)
     }
 
-    /// Refuses a message that has such a value, wherever it stands.
+    private var hasUnknownFields = false
+
+    /// Refuses a message that has such a value, wherever it stands, and drops the fields that the API does not have: no
+    /// rule reads them, and whoever is shown what is stored would get them, too.
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
-    static func refuse(in message: some Message) throws(EngineError) {
+    static func refuseOrDrop(in message: inout some Message) throws(EngineError) {
         var visitor = Self()
         do {
             try message.traverse(visitor: &visitor)
@@ -31,6 +35,18 @@ struct UnusableValues: Visitor {
                 "A text of the request has more than \(String.maximumMarksInARow) combining marks in a row; leave them out."
             )
         }
+        guard visitor.hasUnknownFields else { return }
+        do {
+            message = try Self.withoutUnknownFields(message)
+        } catch {
+            throw .unexpected
+        }
+    }
+
+    private static func withoutUnknownFields<M: Message>(_ message: M) throws -> M {
+        var options = BinaryDecodingOptions()
+        options.discardUnknownFields = true
+        return try M(serializedBytes: message.serializedBytes() as [UInt8], options: options)
     }
 
     func visitSingularStringField(value: String, fieldNumber: Int) throws {
@@ -75,11 +91,12 @@ struct UnusableValues: Visitor {
         guard Int32(exactly: value.rawValue) != nil else { throw Found.enumNumber(value.rawValue) }
     }
 
-    // Other numbers, bytes and what is not known are compared with nothing, or as they are.
+    mutating func visitUnknown(bytes: Data) { self.hasUnknownFields = true }
+
+    // Other numbers and bytes are compared with nothing, or as they are.
     func visitSingularDoubleField(value: Double, fieldNumber: Int) {}
     func visitSingularInt64Field(value: Int64, fieldNumber: Int) {}
     func visitSingularUInt64Field(value: UInt64, fieldNumber: Int) {}
     func visitSingularBoolField(value: Bool, fieldNumber: Int) {}
     func visitSingularBytesField(value: Data, fieldNumber: Int) {}
-    func visitUnknown(bytes: Data) {}
 }

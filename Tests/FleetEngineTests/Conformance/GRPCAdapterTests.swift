@@ -100,19 +100,6 @@ import Testing
             #expect(missing?.status == "NOT_FOUND")
             let answer = try await client.send(batch(300), authorization: authorization)
             #expect(answer.count > 2 << 20)
-            // One task alone may be too long by what the engine does not know.
-            let unknown = try DeliveryTask(
-                serializedBytes: [0xC2, 0xB8, 0x02, 0x80, 0x80, 0xE0, 0x01] + [UInt8](repeating: 1, count: 3_670_016))
-            let long = WireCall.batchCreateTasks(
-                .with {
-                    $0.parent = "providers/acme"
-                    $0.requests = [DeliveryWorld.creation(of: "long") { $0.unknownFields = unknown.unknownFields }]
-                })
-            let refusal = await #expect(throws: WireFailure.self) {
-                _ = try await client.send(long, authorization: authorization)
-            }
-            #expect(refusal?.status == "RESOURCE_EXHAUSTED")
-            #expect(refusal?.message.contains("make the first one shorter") == true)
         }
         // Others take it, such as clients of REST.
         let other = DirectWire(engine: Engine(store: MemoryStore(), verifier: TextVerifier()))
@@ -199,24 +186,28 @@ import Testing
         #expect(await adapter.fieldLimit(exceededBy: message, metadata) == limit)
     }
 
-    /// As of a client that is newer than the engine.
+    // MARK: - What a newer client sends
+
+    /// The message with field 1023, which the engine does not know, a text.
+    private static func newer<Content: Message>(_ message: Content) throws -> Content {
+        let field: [UInt8] = [0xFA, 0x3F, 0x05] + Array("newer".utf8)
+        return try Content(serializedBytes: message.serializedBytes() as [UInt8] + field)
+    }
+
+    private static func isNewer(_ bytes: Data) -> Bool { bytes.firstRange(of: Data("newer".utf8)) != nil }
+
     @Test func `fields that the engine does not know change nothing`() async throws {
-        // Field 4000, a number.
-        let unknown: [UInt8] = [0x80, 0xFA, 0x01, 0x07]
-        let known = Vehicle.with {
-            $0.vehicleState = .online
-            $0.supportedTripTypes = [.exclusive]
-            $0.maximumCapacity = 4
-            $0.vehicleType.category = .auto
-        }
         let create = CreateVehicle.Request.with {
             $0.parent = "providers/acme"
             $0.vehicleID = "veh-1"
-            $0.vehicle = known
+            $0.vehicle.vehicleState = .online
+            $0.vehicle.supportedTripTypes = [.exclusive]
+            $0.vehicle.maximumCapacity = 4
+            $0.vehicle.vehicleType.category = .auto
         }
         var newer = create
-        newer.vehicle = try Vehicle(serializedBytes: try known.serializedBytes() as [UInt8] + unknown)
-        newer = try .init(serializedBytes: try newer.serializedBytes() as [UInt8] + unknown)
+        newer.vehicle = try Self.newer(create.vehicle)
+        newer = try Self.newer(newer)
         #expect(newer != create)
         func created(_ request: CreateVehicle.Request) async throws -> Vehicle {
             let engine = Engine(store: MemoryStore(), verifier: TextVerifier(), now: { TestClock.start })
@@ -226,8 +217,89 @@ import Testing
                 return try Vehicle(serializedBytes: try await client.send(Self.call, authorization: authorization))
             }
         }
-        #expect(try await created(newer).jsonUTF8Bytes() as [UInt8] == created(create).jsonUTF8Bytes())
+        #expect(try await created(newer) == created(create))
     }
+
+    @Test func `fields that the engine does not know are not kept, and no recipient gets them`() async throws {
+        let store = MemoryStore()
+        let engine = Engine(store: store, verifier: TextVerifier())
+        let authorization = "Bearer \(deliveryToken)"
+        var creation = DeliveryWorld.creation(of: "task-1")
+        creation.task = try Self.newer(creation.task)
+        var plan = UpdateDeliveryVehicle.Request.with {
+            $0.deliveryVehicle.name = "providers/acme/deliveryVehicles/dv-1"
+            $0.deliveryVehicle.remainingVehicleJourneySegments = [.stop(37.43, -122.07, ["task-1"])]
+            $0.updateMask.paths = ["remaining_vehicle_journey_segments", "last_location"]
+        }
+        plan.deliveryVehicle.lastLocation = try Self.newer(.deliveryAt(37.42, -122.07))
+        plan.deliveryVehicle.lastLocation.location = try Self.newer(plan.deliveryVehicle.lastLocation.location)
+        let calls: [WireCall] = [
+            .createDeliveryVehicle(
+                .with {
+                    $0.parent = "providers/acme"
+                    $0.deliveryVehicleID = "dv-1"
+                }),
+            .createTask(creation), .updateDeliveryVehicle(plan),
+            .getTaskTrackingInfo(.with { $0.name = "providers/acme/taskTrackingInfo/shp-1" }),
+        ]
+        try await GRPCWire.withClient(of: engine) { client in
+            for call in calls {
+                let answer = try await client.send(call, authorization: authorization)
+                #expect(!Self.isNewer(answer), "\(call)")
+            }
+        }
+        let (vehicle, task) = try await store.read { reader in
+            (
+                try reader.deliveryVehicle(TestID.id("dv-1"), of: TestID.acme),
+                try reader.task(TestID.task, of: TestID.acme)
+            )
+        }
+        #expect(vehicle?.lastLocation.location == .at(37.42, -122.07))
+        #expect(try vehicle.map { Self.isNewer(try $0.serializedBytes()) } == false)
+        #expect(try task.map { Self.isNewer(try $0.serializedBytes()) } == false)
+    }
+
+    @Test func `fields that the engine does not know, in a driver's location, reach no passenger`() async throws {
+        let engine = Engine(store: MemoryStore(), verifier: TextVerifier())
+        let authorization = "Bearer \(serverToken)"
+        var report = UpdateVehicle.Request.with {
+            $0.name = "providers/acme/vehicles/veh-1"
+            $0.updateMask.paths = ["last_location"]
+        }
+        report.vehicle.lastLocation = try Self.newer(.at(37.42, -122.07))
+        let calls: [WireCall] = [
+            .createVehicle(
+                .with {
+                    $0.parent = "providers/acme"
+                    $0.vehicleID = "veh-1"
+                    $0.vehicle = .sample
+                }),
+            .createTrip(
+                .with {
+                    $0.parent = "providers/acme"
+                    $0.tripID = "trip-1"
+                    $0.trip = .sample
+                    $0.trip.vehicleID = "veh-1"
+                }),
+            .updateVehicle(report), .getTrip(.with { $0.name = "providers/acme/trips/trip-1" }),
+        ]
+        let answers = try await GRPCWire.withClient(of: engine) { client in
+            var answers: [Data] = []
+            for call in calls { answers.append(try await client.send(call, authorization: authorization)) }
+            return answers
+        }
+        #expect(answers.map(Self.isNewer) == [false, false, false, false])
+        #expect(try Trip(serializedBytes: answers[3]).lastLocation.location == .at(37.42, -122.07))
+    }
+
+    @Test func `fields that were stored before they were dropped reach no passenger or recipient`() throws {
+        let location = LocationRules.shared(try Self.newer(VehicleLocation.at(37.42, -122.07)))
+        #expect(location == .at(37.42, -122.07))
+        let delivery = LocationRules.shared(try Self.newer(DeliveryVehicleLocation.deliveryAt(37.42, -122.07)))
+        #expect(delivery == .deliveryAt(37.42, -122.07))
+    }
+
+    // MARK: - Calls that wait
 
     @Test func `of calls without a good token few are read, and those with one as ever`() async throws {
         let store = MemoryStore()

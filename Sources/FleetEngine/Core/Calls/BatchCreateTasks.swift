@@ -50,10 +50,10 @@ enum BatchCreateTasks: WritingCall {
     private static func checkAnswer(of tasks: [DeliveryTask]) throws(EngineError) {
         let count = Paging.count(thatFit: tasks)
         guard count < tasks.count else { return }
-        let way = count > 0 ? "create fewer tasks at once, such as the first \(count)" : "make the first one shorter"
         throw EngineError(
             code: .resourceExhausted, reason: EngineError.tooLarge,
-            message: "The answer, which repeats every task, would be longer than \(Paging.maximumBytes) bytes; \(way).")
+            message: "The answer, which repeats every task, would be longer than \(Paging.maximumBytes) bytes; create "
+                + "fewer tasks at once, such as the first \(count).")
     }
 
     private static func check(_ request: Request, _ access: AccessRequest) throws(EngineError) {

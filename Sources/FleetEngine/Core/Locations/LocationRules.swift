@@ -98,6 +98,8 @@ enum LocationRules {
         shared.clearFlpLatlngAccuracyMeters()
         shared.clearFlpHeadingDegrees()
         shared.clearSupplemental()
+        // A stored location may be from before requests lost theirs.
+        shared.unknownFields = UnknownStorage()
         return shared
     }
 }
