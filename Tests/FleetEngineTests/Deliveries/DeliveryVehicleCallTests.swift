@@ -442,6 +442,53 @@ import Testing
         #expect(try await meters(plan([.stop(37.4312, -122.07, ["d"])])) > 1000)
     }
 
+    @Test func `a route keeps leading to a stop that moves a little, or comes first again`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1")
+        for id in ["a", "b", "c", "d"] { try await world.createTask(id) }
+        func first(_ stops: VehicleJourneySegment...) async throws -> Int32 {
+            let vehicle = try await world.updateVehicle("dv-1", ["remaining_vehicle_journey_segments"]) {
+                $0.remainingVehicleJourneySegments = stops
+            }
+            return try #require(vehicle.remainingVehicleJourneySegments.first).drivingDistanceMeters.value
+        }
+        func report(_ route: UInt8) async throws {
+            try await world.updateVehicle("dv-1", ["current_route_segment", "remaining_distance_meters"]) {
+                $0.currentRouteSegment = Data([route])
+                $0.remainingDistanceMeters = 9000
+            }
+        }
+        func near(_ latitude: Double, _ tasks: String...) -> VehicleJourneySegment { .stop(latitude, -122.07, tasks) }
+        // So far away that the estimate is longer than what is reported.
+        let far = near(37.5, "b")
+        _ = try await first(near(37.43, "a", "c"), near(37.4305), far)
+        try await report(1)
+        // By a hair, and by 20 m.
+        #expect(try await first(near(37.4300001, "a", "c"), near(37.4305), far) == 9000)
+        #expect(try await first(near(37.43018, "a", "c"), near(37.4305), far) == 9000)
+        #expect(try await first(near(37.43018, "a"), near(37.4305), far) == 9000)
+        // Elsewhere, and back again.
+        #expect(try await first(near(37.44, "a"), near(37.4305), far) < 3000)
+        #expect(try await first(near(37.43, "a"), near(37.4305), far) == 9000)
+        #expect(try await first(far, near(37.43, "a"), near(37.4305)) > 9000)
+        #expect(try await first(near(37.43, "a"), near(37.4305), far) == 9000)
+        // Once it is gone, another one near by is not led to, whatever came between.
+        #expect(try await first(far, near(37.43, "a"), near(37.4305)) > 9000)
+        #expect(try await first(far, near(37.4305)) > 9000)
+        #expect(try await first(near(37.4305), far) < 3000)
+        // A stop without tasks is known by its place.
+        try await report(2)
+        #expect(try await first(near(37.4305001), far) == 9000)
+        #expect(try await first(far, near(37.4305)) > 9000)
+        #expect(try await first(near(37.4305), far) == 9000)
+        // One with tasks is not, unless it is the first.
+        #expect(try await first(near(37.4305, "d"), far) == 9000)
+        try await world.createTask("e")
+        #expect(try await first(near(37.4305, "d"), far, near(37.4305, "e")) == 9000)
+        #expect(try await first(far, near(37.4305, "e")) > 9000)
+        #expect(try await first(near(37.4305, "e"), far) < 3000)
+    }
+
     @Test func `a route that comes with a plan leads to the first stop of that plan`() async throws {
         let world = DeliveryWorld()
         try await world.createVehicle("dv-1")

@@ -40,10 +40,9 @@ enum UpdateDeliveryVehicle: UpdatingCall {
             }
             throw EngineError.notFound(name)
         }
-        let formerStop = Journey(of: vehicle).firstPlace
-        let firstStop = journey.map(\.firstPlace) ?? formerStop
+        let firstStop = (journey ?? Journey(of: vehicle)).firstPlace
         // The stops change first: the same update may bring another route.
-        DeliveryVehicleRules.endRoute(of: &vehicle, to: formerStop, before: firstStop)
+        if let journey { DeliveryVehicleRules.endRoute(of: &vehicle, before: journey) }
         var updated = try DeliveryVehicleRules.update(
             vehicle, with: body, selection: selection, firstStop: firstStop, at: now)
         if let journey { try store.replan(journey, of: &updated, id, provider: access.provider, at: now) }

@@ -80,21 +80,29 @@ enum DeliveryVehicleRules {
         return selection
     }
 
-    /// Takes the end off a route that led to the stop which was the first, so that it leads to no other one near by.
+    /// Takes the end off a route that led to a stop which is gone, so that it leads to no other one near by.
     ///
-    /// What else was reported with it stays, as with the service, and counts for nothing.
+    /// What else was reported with it stays, as with the service, and counts for nothing. A route to a stop that moves, or
+    /// comes behind others, keeps its end: it counts whenever that is near the first stop.
     ///
     /// - Parameters:
-    ///   - vehicle: The vehicle.
-    ///   - former: Where its first stop was.
-    ///   - next: Where the first stop is now; `nil` where there is none.
-    static func endRoute(of vehicle: inout DeliveryVehicle, to former: LatLng?, before next: LatLng?) {
-        guard let former, former != next, vehicle.hasCurrentRouteSegmentEndPoint else { return }
+    ///   - vehicle: The vehicle with the stops that it has.
+    ///   - journey: The stops that it gets.
+    static func endRoute(of vehicle: inout DeliveryVehicle, before journey: Journey) {
+        guard vehicle.hasCurrentRouteSegmentEndPoint else { return }
         let end = vehicle.currentRouteSegmentEndPoint
-        let distance = end.meters(to: former)
+        let tasks = journey.tasks
+        let distances = vehicle.remainingVehicleJourneySegments.compactMap { segment -> Double? in
+            let (place, its) = (segment.stop.plannedLocation.point, segment.stop.tasks)
+            let distance = end.meters(to: place)
+            guard distance <= DeliveryWay.reachMeters else { return nil }
+            let stays = its.isEmpty ? journey.hasBareStop(at: place) : its.contains { tasks[$0.taskID] != nil }
+            return stays ? nil : distance
+        }
+        guard let distance = distances.min() else { return }
         // One to the next stop may be reported before the stops are.
-        let isAhead = next.map { end.meters(to: $0) < distance } ?? false
-        if distance <= DeliveryWay.reachMeters, !isAhead { vehicle.clearCurrentRouteSegmentEndPoint() }
+        if let next = journey.firstPlace, end.meters(to: next) <= distance { return }
+        vehicle.clearCurrentRouteSegmentEndPoint()
     }
 
     /// Applies what the driver reports of its way to the first stop, which holds only along with a route.

@@ -69,6 +69,11 @@ struct Journey: Sendable {
         self.segments.firstIndex { $0.stop.tasks.contains { $0.taskID == task } }
     }
 
+    /// Whether there is a stop without tasks at a place, give or take a metre.
+    func hasBareStop(at place: LatLng) -> Bool {
+        self.segments.contains { $0.stop.tasks.isEmpty && $0.stop.plannedLocation.point.meters(to: place) <= 1 }
+    }
+
     private static func taskID(_ text: String) throws(EngineError) -> TaskID {
         do {
             return try TaskID(checking: text)
