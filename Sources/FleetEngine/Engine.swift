@@ -358,18 +358,26 @@ extension Engine {
     private func context(
         for token: ExaminedToken, calling access: AccessRequest, _ takesPagesOnly: Bool, at now: Date
     ) -> CallContext {
-        var seesEveryVehicle = false
-        if access.method == .searchVehicles {
-            let listing = AccessRequest(method: .listVehicles, provider: access.provider)
-            seesEveryVehicle = (try? listing.authorize(token)) != nil
-        }
-        return CallContext(
+        var context = CallContext(
             now: now,
             routes: self.routes,
-            seesEveryVehicle: seesEveryVehicle,
+            seesEveryVehicle: false,
             takesPagesOnly: takesPagesOnly,
             views: self.views
         )
+        switch access.method {
+        case .searchVehicles:
+            let listing = AccessRequest(method: .listVehicles, provider: access.provider)
+            context.seesEveryVehicle = (try? listing.authorize(token)) != nil
+        case .createTrip, .updateTrip:
+            // Which vehicle it will be, the transaction tells.
+            context.mayRead = { [provider = access.provider] vehicle in
+                let reading = AccessRequest(method: .getVehicle, provider: provider, vehicle: vehicle)
+                return (try? reading.authorize(token)) != nil
+            }
+        default: break
+        }
+        return context
     }
 
     /// What is answered where a call that was admitted failed.

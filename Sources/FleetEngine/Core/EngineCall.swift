@@ -78,6 +78,8 @@ struct CallContext: Sendable {
     var routes: any RouteEstimator
     /// Whether the caller may see every vehicle whole; others are shown in a search what a customer may know.
     var seesEveryVehicle: Bool
+    /// Whether the caller may read a vehicle, for calls that show more of it to who may.
+    var mayRead: @Sendable (VehicleID) -> Bool = { _ in false }
     /// Whether the caller takes no longer answers than ``Paging/maximumBytes``, as clients of gRPC may not.
     var takesPagesOnly = false
     /// Trips as they were shown last; `nil` where the store gives no two readers the same message.

@@ -214,6 +214,39 @@ import Testing
         #expect(try await fixture.vehicle("veh-1").waypoints.last?.tripID == "last")
     }
 
+    @Test func `the stops behind a trip are shown in an answer only to who may read the vehicle`() async throws {
+        let fixture = EngineFixture()
+        for vehicle in ["veh-1", "veh-2"] { try await fixture.createVehicle(vehicle) }
+        func create(_ id: String, token: String = serverToken) async throws -> Trip {
+            try await fixture.createTrip(id, .with(.sample) { $0.vehicleID = "veh-1" }, token: token)
+        }
+        // Stops before its own are on a trip's way, and GetTrip shows them too.
+        #expect(try await create("mine", token: "server|tripid=mine").vehicleWaypoints.count == 2)
+        #expect(try await create("other", token: "server|tripid=other").vehicleWaypoints.count == 4)
+        #expect(try await create("third").vehicleWaypoints.count == 6)
+        func stops(_ token: String) async throws -> [String] {
+            let answer = try await fixture.updateTrip("mine", ["attributes"], token: token)
+            #expect(answer.remainingWaypoints.map(\.tripID) == ["mine", "mine"])
+            return answer.vehicleWaypoints.map(\.tripID)
+        }
+        let narrow = [
+            "server|tripid=mine", "server|tripid=*", "driver|tripid=mine", "server|tripid=mine|vehicleid=veh-2",
+        ]
+        for token in narrow { #expect(try await stops(token) == ["mine", "mine"], "\(token)") }
+        let whole = ["mine", "mine", "other", "other", "third", "third"]
+        let wide = [
+            "server|vehicleid=veh-1", "server|vehicleid=*", "driver|vehicleid=veh-1", "driver|vehicleid=*",
+            "server|tripid=mine|vehicleid=veh-1", serverToken, "ondemand_admin",
+        ]
+        for token in wide { #expect(try await stops(token) == whole, "\(token)") }
+        // What counts is the vehicle that the trip has by then.
+        for trip in ["mine", "other"] {
+            try await fixture.updateTrip(trip, ["vehicle_id"]) { $0.vehicleID = "veh-2" }
+        }
+        #expect(try await stops("driver|tripid=mine|vehicleid=veh-1") == ["mine", "mine"])
+        #expect(try await stops("driver|tripid=mine|vehicleid=veh-2") == ["mine", "mine", "other", "other"])
+    }
+
     @Test func `an order of stops is decided by what explain and clients decide by`() async throws {
         let fixture = try await Self.fixture()
         try await fixture.createTrip("free")

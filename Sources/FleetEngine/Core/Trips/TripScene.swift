@@ -17,12 +17,15 @@ struct TripScene: Sendable {
     /// The other trips of the vehicles, by id.
     var others: [String: Trip]
 
-    /// The trip as the response to its change shows it: with all stops of its vehicle, which reads never show.
+    /// The trip as the response to its change shows it: with the stops of its vehicle, which reads never show.
+    ///
+    /// Those behind the trip's last one, which are other passengers' alone, are for who may read the vehicle.
     func shown(context: CallContext) -> Trip {
         let vehicle = self.vehicles[self.trip.vehicleID]
         var shown = TripView.show(self.trip, id: self.id.value, vehicle: vehicle, context: context)
-        if let vehicle, self.trip.isUnderway {
-            shown.vehicleWaypoints = VehicleView.timed(vehicle, context: context)
+        if let vehicle, let id = VehicleID(self.trip.vehicleID), self.trip.isUnderway {
+            shown.vehicleWaypoints =
+                context.mayRead(id) ? VehicleView.timed(vehicle, context: context) : shown.remainingWaypoints
         }
         return shown
     }
