@@ -77,8 +77,8 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
     ///
     /// A named field that the body leaves unset is cleared; whatever else the body holds is ignored.
     ///
-    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a nested path that leads into a bare value, or into a field
-    ///   of more than 4096 bytes.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a nested path that leads into a bare value, into a field of
+    ///   more than 4096 bytes, or to as much in the body.
     func patching(_ resource: Resource, with body: Resource) throws(EngineError) -> Resource {
         var patched = resource
         for field in self.whole { field.copy(body, &patched) }
@@ -87,19 +87,9 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
 
     /// Nested paths are rare; they go through the JSON form, where every message is a dictionary and unset is absent.
     private func patchingNested(_ resource: Resource, with body: Resource) throws(EngineError) -> Resource {
-        // The fields that the mask reaches and no others: these may be long, and those of the body may hold anything.
-        var stored = Resource()
-        var named = Resource()
-        for part in self.nested {
-            part.field.copy(resource, &stored)
-            part.field.copy(body, &named)
-        }
-        guard Self.isShort(stored), Self.isShort(named) else {
-            throw self.invalid("in fields of more than \(Self.maximumBytes) bytes")
-        }
         do {
-            var target = try Self.object(stored)
-            let source = try Self.object(named)
+            var target = try Self.object(self.short(self.reached(in: resource)))
+            let source = try self.source(body)
             for part in self.nested {
                 Self.take(part.path.split(separator: ".").map(Self.camelCased), from: source, into: &target)
             }
@@ -107,9 +97,26 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
             var patched = resource
             for part in self.nested { part.field.copy(changed, &patched) }
             return patched
+        } catch let error as EngineError {
+            throw error
         } catch {
             throw self.invalid("and the body has no such part")
         }
+    }
+
+    /// The fields that the nested paths reach and no others, which may be long and, in a body, hold anything.
+    private func reached(in message: Resource) -> Resource {
+        self.nested.reduce(into: Resource()) { $1.field.copy(message, &$0) }
+    }
+
+    /// A body's part of a change: the fields that the nested paths reach, or no more of them than the paths name.
+    private func source(_ body: Resource) throws -> [String: Any] {
+        let reached = self.reached(in: body)
+        if Self.isShort(reached), let source = try? Self.object(reached) { return source }
+        // What no path names is in the way only where it is long, or no JSON can tell it.
+        var named = Resource()
+        try named.merge(from: reached, fieldMask: .with { $0.paths = self.nested.map(\.path) })
+        return try Self.object(self.short(named))
     }
 
     private func invalid(_ problem: String) -> EngineError {
@@ -124,6 +131,14 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
     /// The most bytes of the fields of which parts are changed: many times those of a location, and converted soon enough
     /// for everybody else's writes, which wait meanwhile.
     private static var maximumBytes: Int { 4096 }
+
+    /// A message whose conversion is soon done.
+    ///
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a longer one.
+    private func short(_ message: Resource) throws(EngineError) -> Resource {
+        guard Self.isShort(message) else { throw self.invalid("in fields of more than \(Self.maximumBytes) bytes") }
+        return message
+    }
 
     private static func isShort(_ message: Resource) -> Bool {
         let binary: [UInt8]? = try? message.serializedBytes()
