@@ -43,6 +43,12 @@ import Testing
         #expect(error?.metadata["field"] == "update_mask")
     }
 
+    @Test(arguments: ["VehicleState", "lastLocation.Heading", "vehicle_State", "lastLocation.headings"])
+    func `a path that is unknown is told as it was written`(path: String) {
+        let error = #expect(throws: EngineError.self) { try VehicleFields.table.select(.of("vehicle_state", path)) }
+        #expect(error?.message.contains("\"\(path)\"") == true)
+    }
+
     @Test(arguments: [
         "name", "trip_type", "number_of_passengers", "pickup_time", "dropoff_time", "route",
         "current_route_segment", "current_route_segment_version", "current_route_segment_traffic",
@@ -205,13 +211,31 @@ import Testing
         #expect(patched.taskTrackingViewConfig == body.taskTrackingViewConfig)
     }
 
-    @Test func `a nested path into a bare value is refused, whether or not there is one yet`() throws {
-        let selection = try VehicleFields.table.select(.of("last_location.heading.value"))
-        for stored in [Vehicle.with { $0.lastLocation.heading = 5 }, Vehicle()] {
-            #expect(throws: EngineError.self) {
-                try selection.patching(stored, with: .with { $0.lastLocation.heading = 7 })
-            }
+    @Test(arguments: [
+        "last_location.heading.value", "remaining_distance_meters.value", "eta_to_first_waypoint.seconds",
+        "last_location.update_time.nanos",
+    ])
+    func `a nested path into a bare value is refused, whether or not there is one yet`(path: String) throws {
+        let full = Vehicle.with {
+            $0.lastLocation.heading = 7
+            $0.lastLocation.updateTime.nanos = 7
+            $0.remainingDistanceMeters = 7
+            $0.etaToFirstWaypoint.seconds = 7
         }
+        let selection = try VehicleFields.table.select(.of("last_location.location.latitude", path))
+        for (stored, body) in [(full, full), (Vehicle(), full), (full, Vehicle())] {
+            let error = #expect(throws: EngineError.self) { try selection.patching(stored, with: body) }
+            let expected = "update_mask names \(path), in a value which has no parts that a mask can name;"
+            #expect(error?.message.hasPrefix(expected) == true)
+        }
+    }
+
+    @Test func `a nested path to a time that cannot be told is refused for that`() throws {
+        let body = Vehicle.with { $0.lastLocation.updateTime.seconds = 1 << 50 }
+        let selection = try VehicleFields.table.select(.of("last_location.update_time"))
+        let error = #expect(throws: EngineError.self) { try selection.patching(.sample, with: body) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("time or duration out of range") == true)
     }
 
     @Test func `a nested path that brings nothing makes no field that holds it`() throws {

@@ -91,7 +91,7 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
             var target = try Self.object(self.short(self.reached(in: resource)))
             let source = try self.source(body)
             for part in self.nested {
-                Self.take(part.path.split(separator: ".").map(Self.camelCased), from: source, into: &target)
+                Self.take(Self.names(part.path), from: source, into: &target)
             }
             let changed = try Resource(jsonUTF8Bytes: JSONSerialization.data(withJSONObject: target))
             var patched = resource
@@ -100,7 +100,10 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
         } catch let error as EngineError {
             throw error
         } catch {
-            throw self.invalid("and the body has no such part")
+            let valued = self.nested.filter { Self.leadsIntoValue($0.path) }
+            throw valued.isEmpty
+                ? Self.invalid(self.nested, "and the body has a time or duration out of range; correct it.")
+                : Self.invalid(valued, "in a value which has no parts that a mask can name; name the whole field.")
         }
     }
 
@@ -119,13 +122,21 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
         return try Self.object(self.short(named))
     }
 
-    private func invalid(_ problem: String) -> EngineError {
+    private static func invalid(_ parts: [Part], _ problem: String) -> EngineError {
         let most = 3
-        let paths = self.nested.prefix(most).map(\.path) + (self.nested.count > most ? ["…"] : [])
+        let paths = parts.prefix(most).map(\.path) + (parts.count > most ? ["…"] : [])
         return .invalidArgument(
-            "update_mask names \(paths.joined(separator: ", ")), \(problem); name the whole field.",
-            field: "update_mask"
-        )
+            "update_mask names \(paths.joined(separator: ", ")), \(problem)", field: "update_mask")
+    }
+
+    /// Whether a path leads into what JSON tells in one value: a number that may be unset, a time, a duration.
+    private static func leadsIntoValue(_ path: String) -> Bool {
+        // Nothing, brought there, makes all messages that the path leads through.
+        var blank = Resource()
+        try? blank.merge(from: Resource(), fieldMask: .with { $0.paths = [path] })
+        var holder: Any? = try? Self.object(blank)
+        for name in Self.names(path).dropLast() { holder = (holder as? [String: Any])?[name] }
+        return holder.map { !($0 is [String: Any]) } ?? false
     }
 
     /// The most bytes of the fields of which parts are changed: many times those of a location, and converted soon enough
@@ -136,7 +147,10 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
     ///
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for a longer one.
     private func short(_ message: Resource) throws(EngineError) -> Resource {
-        guard Self.isShort(message) else { throw self.invalid("in fields of more than \(Self.maximumBytes) bytes") }
+        guard Self.isShort(message) else {
+            throw Self.invalid(
+                self.nested, "in fields of more than \(Self.maximumBytes) bytes; name the whole field.")
+        }
         return message
     }
 
@@ -172,6 +186,11 @@ struct FieldSelection<Resource: Message & Sendable>: Sendable {
             "remainingStopCountThreshold", "durationUntilEstimatedArrivalTimeThreshold",
             "remainingDrivingDistanceMetersThreshold", "always", "never",
         ]
+    }
+
+    /// The names of a path as JSON spells them.
+    private static func names(_ path: String) -> [String] {
+        path.split(separator: ".").map(Self.camelCased)
     }
 
     private static func camelCased(_ name: Substring) -> String {

@@ -54,24 +54,24 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
         }
         var whole: [Field] = []
         var nested: [FieldSelection<Resource>.Part] = []
-        for path in mask.paths {
-            guard path != "*" else {
+        for received in mask.paths {
+            guard received != "*" else {
                 throw Self.invalid("update_mask does not take the wildcard *; name the fields to change.")
             }
-            let path = FieldName.snakeCase(path)
+            let path = FieldName.snakeCase(received)
             guard !whole.contains(where: { $0.name == path }), !nested.contains(where: { $0.path == path }) else {
                 continue
             }
             let name = path[..<(path.utf8.firstIndex(of: UInt8(ascii: ".")) ?? path.endIndex)]
             guard let field = self.fields[String(name)] else {
-                guard let refusal = self.refusals[String(name)] else { throw Self.unknown(path) }
+                guard let refusal = self.refusals[String(name)] else { throw Self.unknown(received) }
                 throw Self.invalid("update_mask names \(name), which \(refusal); leave it out.")
             }
             guard name.endIndex < path.endIndex else {
                 whole.append(field)
                 continue
             }
-            guard Resource.isPathValid(path) else { throw Self.unknown(path) }
+            guard Resource.isPathValid(path) else { throw Self.unknown(received) }
             if let part = Self.outputOnlyParts.first(where: { path == $0 || path.hasPrefix($0 + ".") }) {
                 throw Self.invalid("update_mask names \(part), which is set by the service alone; leave it out.")
             }
