@@ -619,6 +619,27 @@ import Testing
         #expect(try await fixture.trip("trip-1").remainingTimeToFirstWaypoint == .init())
     }
 
+    @Test(arguments: ["trip-1", "nobody"])
+    func `a view or format that the contract does not have is refused, whether or not the trip is there`(
+        id: String
+    ) async throws {
+        let fixture = try await self.assigned()
+        let requests: [(field: String, change: (inout GetTrip.Request) -> Void)] = [
+            ("view", { $0.view = .UNRECOGNIZED(7) }),
+            ("route_format_type", { $0.routeFormatType = .UNRECOGNIZED(9) }),
+        ]
+        for (field, change) in requests {
+            let error = await #expect(throws: EngineError.self) { try await fixture.trip(id, change) }
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.metadata["field"] == field)
+        }
+        // Who may not see the trip is told that.
+        let stranger = await code {
+            try await fixture.trip(id, token: "consumer|tripid=x") { $0.view = .UNRECOGNIZED(7) }
+        }
+        #expect(stranger == .permissionDenied)
+    }
+
     @Test func `a route is left out only for who has the segment that leads there`() async throws {
         let fixture = try await self.assigned()
         func poll(after known: Trip) async throws -> Trip {

@@ -22,6 +22,12 @@ enum GetTrip: ReadingCall {
         in store: any EngineReader, context: CallContext
     ) throws -> Answer {
         let (id, name) = try access.tripAddress
+        if case .UNRECOGNIZED = request.view {
+            throw EngineError.invalidArgument("view is not a known view.", field: "view")
+        }
+        if case .UNRECOGNIZED = request.routeFormatType {
+            throw EngineError.invalidArgument("route_format_type is not a known format.", field: "route_format_type")
+        }
         guard let trip = try store.trip(id, of: access.provider) else { throw EngineError.notFound(name) }
         let vehicle = try VehicleID(trip.vehicleID).flatMap { try store.vehicle($0, of: access.provider) }
         let question = TripView.Question(trip: trip, vehicle: vehicle, viewer: TripView.Viewer(request))
