@@ -579,10 +579,22 @@ def test_no_token_is_given_without_the_wal_and_sigterm_saves_what_is_in_it(folde
     server = TokenServer(folder)
     assert server.get("/token/driver/veh-1").status_code == 200
     (folder / "token-server.sqlite-wal").unlink()
-    wait_for_readiness(server, "store: the store's file was removed or replaced, or the -wal beside it")
+    wait_for_readiness(server, "store: the store's file was removed or replaced, or the -wal or -shm beside it")
     assert server.get("/token/driver/veh-1").status_code == 503
     assert server.stop()[0] == 0
     assert run("audit", "verify", "--data", folder).stdout.startswith(b"intact records=1 ")
+
+
+def test_no_token_is_given_without_the_shm_and_what_a_command_changes_meanwhile_stays(folder):
+    server = TokenServer(folder)
+    assert server.get("/token/driver/veh-1").status_code == 200
+    (folder / "token-server.sqlite-shm").unlink()
+    wait_for_readiness(server, "store: the store's file was removed or replaced, or the -wal or -shm beside it")
+    assert run("revoke", "--data", folder, "--key", "veh-key").returncode == 0
+    assert server.get("/token/driver/veh-1").status_code == 503
+    assert server.stop()[0] == 0
+    assert run("revoke", "--data", folder).stdout.startswith(b"key=veh-key ")
+    assert run("audit", "verify", "--data", folder).stdout.startswith(b"intact records=2 ")
 
 
 def test_a_server_that_ended_leaves_its_store_whole_in_one_file(folder):

@@ -6,10 +6,12 @@ import Dispatch
 import FleetTokens
 import Foundation
 
-/// The file of an open SQLite database, and the `-wal` beside it, which stays as long as somebody has the database open.
+/// The file of an open SQLite database, and the `-wal` and `-shm` beside it, which stay as long as somebody has the
+/// database open.
 ///
 /// SQLite goes on with files that were removed or replaced, and what it keeps there is lost: whoever opens the database
-/// later finds others. It tells of the file itself when it is asked, and of the one beside it never.
+/// later finds others, and knows nothing of what is written by these. It tells of the file itself when it is asked, and
+/// of those beside it never.
 package final class DatabaseFiles: Sendable {
     /// What tells a file from all others that there are.
     private struct Identity: Hashable, Sendable {
@@ -36,6 +38,7 @@ package final class DatabaseFiles: Sendable {
     /// The database's file, as it was named.
     package let path: String
     private let log: String
+    private let index: String
     private let state: Locked<State>
 
     /// Takes note of the files.
@@ -43,11 +46,12 @@ package final class DatabaseFiles: Sendable {
     /// - Parameter path: The database's file; the database is open, and was looked at or changed.
     init(of path: String) {
         self.path = path
-        // SQLite keeps the other file beside the one that a link leads to.
+        // SQLite keeps the other files beside the one that a link leads to.
         let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
         self.log = file + "-wal"
+        self.index = file + "-shm"
         var state = State()
-        for name in [file, self.log] { state.opened[name] = Identity(ofFileAt: name) }
+        for name in [file, self.log, self.index] { state.opened[name] = Identity(ofFileAt: name) }
         self.state = Locked(state)
     }
 
@@ -57,10 +61,17 @@ package final class DatabaseFiles: Sendable {
         return (attributes?[.size] as? NSNumber)?.int64Value ?? 0
     }
 
-    /// Misses nothing any more, as whoever closes the database last removes the `-wal`.
+    /// Whether somebody who opened the database since has another `-shm`, and so writes to the `-wal` without a regard to
+    /// what is written there by these.
+    var isIndexedAnew: Bool {
+        guard let index = Identity(ofFileAt: self.index) else { return false }
+        return self.state.withLock { $0.opened[self.index].map { $0 != index } ?? false }
+    }
+
+    /// Misses nothing any more, as whoever closes the database last removes those beside it.
     func end() { self.state.withLock { $0 = State() } }
 
-    /// Looks at the files, which takes some 20 microseconds, or as long as the disk does.
+    /// Looks at the files, which takes some 30 microseconds, or as long as the disk does.
     ///
     /// - Returns: Whether each is the one that was there at first.
     func look() async -> Bool {

@@ -12,14 +12,16 @@ package struct DurableDatabase: Sendable {
     /// The tables are of a newer version, or another program's: there are steps that the migrator does not know.
     package struct Superseded: Error {}
 
-    /// The file was moved, removed or replaced while it was open.
+    /// The file, or one that belongs to it, was moved, removed or replaced while it was open.
     package struct FileMoved: Error, CustomStringConvertible {
         /// The file, as it was named.
         package let path: String
 
+        /// What happened, as it follows the file.
+        package static let event = "was removed or replaced, or the -wal or -shm beside it"
+
         package var description: String {
-            "the store's file \(self.path) was removed or replaced, or the -wal beside it; put that very file back, or "
-                + "restart what uses it"
+            "the store's file \(self.path) \(Self.event); put that very file back, or restart what uses it"
         }
     }
 
@@ -71,16 +73,20 @@ package struct DurableDatabase: Sendable {
     ///
     /// - Throws: An error of SQLite.
     package func close() throws {
+        let isIndexedAnew = self.files.isIndexedAnew
         self.files.end()
         // The pool closes what writes before what only reads, so SQLite would leave changes beside the file, and a copy of
-        // the file would lack them. Nobody is waited for.
-        try? self.pool.barrierWriteWithoutTransaction { database in
-            try database.execute(sql: "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)")
+        // the file would lack them. Nobody is waited for. Where others have a `-shm` of their own, what they wrote would be
+        // lost by it; whoever opens the file next finds it beside the file.
+        if !isIndexedAnew {
+            try? self.pool.barrierWriteWithoutTransaction { database in
+                try database.execute(sql: "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)")
+            }
         }
         try self.pool.close()
     }
 
-    /// Looks whether the file and the `-wal` beside it are those that were opened, which takes some 20 microseconds, or as
+    /// Looks whether the file and those beside it are the ones that were opened, which takes some 30 microseconds, or as
     /// long as the disk does.
     ///
     /// - Throws: ``FileMoved``.
@@ -88,8 +94,8 @@ package struct DurableDatabase: Sendable {
         guard await self.files.look() else { throw FileMoved(path: self.files.path) }
     }
 
-    /// Looks within a transaction whether the file is still where it was opened, and whether the `-wal` was when somebody
-    /// looked last.
+    /// Looks within a transaction whether the file is still where it was opened, and whether those beside it were when
+    /// somebody looked last.
     ///
     /// SQLite goes on with a file that nobody can reach any more, and what it keeps there is lost.
     ///

@@ -26,8 +26,8 @@ public struct TokenServerError: Error, Sendable, CustomStringConvertible {
         public static let recordsArchived = Self(.recordsArchived)
         /// No signer is set up for the role; add one.
         public static let roleNotServed = Self(.roleNotServed)
-        /// The store's file, or the `-wal` beside it, was removed, or another put in its place, while it was in use; put it
-        /// back, or restart.
+        /// The store's file, or the `-wal` or `-shm` beside it, was removed, or another put in its place, while it was in
+        /// use; put it back, or restart.
         public static let storeReplaced = Self(.storeReplaced)
         /// The store cannot be opened or written; see the message, may be retried.
         public static let storeUnavailable = Self(.storeUnavailable)

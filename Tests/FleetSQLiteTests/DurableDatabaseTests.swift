@@ -137,7 +137,7 @@ import Testing
         #expect(throws: DurableDatabase.Superseded.self) { try place.open() }
     }
 
-    @Test(arguments: ["store", "store-wal"])
+    @Test(arguments: ["store", "store-wal", "store-shm"])
     func `nothing is written to files that are elsewhere, until they are back`(name: String) async throws {
         let place = try Place()
         let store = try place.open()
@@ -156,6 +156,22 @@ import Testing
         // Whoever closed it misses nothing.
         try FileManager.default.removeItem(atPath: place.path(name))
         try await store.look()
+    }
+
+    /// A process that opened the file since makes a `-shm` of its own, and writes to the `-wal` by that one.
+    @Test(arguments: [false, true])
+    func `what is beside the file is left to whoever has another -shm`(hasAnother: Bool) throws {
+        let place = try Place()
+        let store = try place.open()
+        try Self.keep(10, in: store)
+        try FileManager.default.removeItem(atPath: place.path("store-shm"))
+        if hasAnother { try Data().write(to: URL(filePath: place.path("store-shm"))) }
+        let bytes = store.files.logBytes
+        try store.close()
+        #expect(bytes > 0 && store.files.logBytes == (hasAnother ? bytes : 0))
+        let next = try place.open()
+        #expect(try next.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM thing") } == 1)
+        try next.close()
     }
 
     @Test func `another process that writes is waited for again after a moment of less patience`() throws {

@@ -213,7 +213,7 @@ extension EngineError {
         guard !(error is DurableDatabase.FileMoved) else {
             self = .store(
                 "STORE_REPLACED",
-                "The change was not stored, as the store's file was removed or replaced, or the -wal beside it; "
+                "The change was not stored, as the store's file \(DurableDatabase.FileMoved.event); "
                     + "\(Self.replacedAdvice).")
             return
         }

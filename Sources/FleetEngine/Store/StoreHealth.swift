@@ -63,7 +63,7 @@ struct StoreHealth: Sendable {
             return nil
         } catch is DurableDatabase.FileMoved {
             // Whoever asks need not know where it is.
-            return "the store's file was removed or replaced, or the -wal beside it; \(EngineError.replacedAdvice)"
+            return "the store's file \(DurableDatabase.FileMoved.event); \(EngineError.replacedAdvice)"
         } catch {
             return Self.takesNoChanges
         }

@@ -4,6 +4,7 @@
 
 import FleetOperation
 import FleetPostgreSQL
+import FleetSQLite
 import FleetTokens
 import Foundation
 public import Logging
@@ -177,8 +178,8 @@ public struct TokenServerStore: Sendable {
                 return Problem(words: "the store cannot be read", cause: error)
             }
             return Problem(
-                words: "the store's file was removed or replaced, or the -wal beside it; put that very file back, or "
-                    + "restart the server")
+                words: "the store's file \(DurableDatabase.FileMoved.event); put that very file back, or restart the "
+                    + "server")
         }
         let isDoubted = self.refusesRecords
         do {

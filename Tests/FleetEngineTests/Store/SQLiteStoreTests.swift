@@ -124,13 +124,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true])
-    func `nothing is acknowledged once a look missed the store's -wal, until it is back`(
-        isReplaced: Bool
+    @Test(arguments: ["engine.sqlite-wal", "engine.sqlite-shm"], [false, true])
+    func `nothing is acknowledged once a look missed what is beside the store's file, until it is back`(
+        name: String, isReplaced: Bool
     ) async throws {
         try await withTemporaryFolder { folder in
             let store = try SQLiteStore(path: folder.appending(path: "engine.sqlite").path)
-            let (here, there) = (folder.appending(path: "engine.sqlite-wal"), folder.appending(path: "gone"))
+            let (here, there) = (folder.appending(path: name), folder.appending(path: "gone"))
             func put(_ name: String) async throws {
                 try await store.write { try $0.put(Vehicle.at(1, 2, name: name), TestID.vehicle, of: TestID.acme) }
             }

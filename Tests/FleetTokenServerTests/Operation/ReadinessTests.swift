@@ -601,7 +601,8 @@ import Testing
     }
 
     private static let replaced =
-        "the store's file was removed or replaced, or the -wal beside it; put that very file back, or restart the server"
+        "the store's file was removed or replaced, or the -wal or -shm beside it; put that very file back, or restart the "
+        + "server"
 
     /// As where a backup is put in its place, which whoever opens the store from then on finds.
     @Test(arguments: [false, true])
@@ -646,15 +647,15 @@ import Testing
         #expect(try await world.reader.head().sequence == 2)
     }
 
-    @Test(arguments: [false, true])
-    func `a store whose -wal was removed or replaced keeps nothing from the next look on, until the file is back`(
-        isReplaced: Bool
+    @Test(arguments: ["tokens.sqlite-wal", "tokens.sqlite-shm"], [false, true])
+    func `a store that lost what is beside its file keeps nothing from the next look on, until it is back`(
+        name: String, isReplaced: Bool
     ) async throws {
         let (world, clocks) = (try TemporaryStore(), Clocks())
         let readiness = try self.readiness(world, clocks)
         try await world.append(1)
         #expect(await readiness.check())
-        let here = world.folder.appending(path: "tokens.sqlite-wal")
+        let here = world.folder.appending(path: name)
         let there = world.folder.appending(path: "gone")
         try FileManager.default.moveItem(at: here, to: there)
         if isReplaced { try FileManager.default.copyItem(at: there, to: here) }
@@ -672,11 +673,14 @@ import Testing
         #expect(try await world.reader.head().sequence == 2)
     }
 
-    @Test func `who only asks what is withdrawn is told that the store's -wal was removed`() async throws {
+    @Test(arguments: ["tokens.sqlite-wal", "tokens.sqlite-shm"])
+    func `who only asks what is withdrawn is told that what is beside the store's file was removed`(
+        name: String
+    ) async throws {
         let world = try TemporaryStore()
         let revocations = RevocationStore(store: world.store)
         #expect(try await revocations.current(at: Self.start).isEmpty)
-        try FileManager.default.removeItem(at: world.folder.appending(path: "tokens.sqlite-wal"))
+        try FileManager.default.removeItem(at: world.folder.appending(path: name))
         let error = await #expect(throws: TokenServerError.self) { try await revocations.current(at: Self.start) }
         #expect(error?.code == .storeReplaced)
         // One that is closed misses nothing.
