@@ -6,8 +6,8 @@ import Dispatch
 import FleetTokens
 import Foundation
 
-/// The file of an open SQLite database, and the `-wal` and `-shm` beside it, which stay as long as somebody has the
-/// database open.
+/// The file of an open SQLite database, and those beside it that stay as long as somebody has the database open: the
+/// `-wal`, the `-shm`, and what else its user has there.
 ///
 /// SQLite goes on with files that were removed or replaced, and what it keeps there is lost: whoever opens the database
 /// later finds others, and knows nothing of what is written by these. It tells of the file itself when it is asked, and
@@ -35,23 +35,31 @@ package final class DatabaseFiles: Sendable {
         var isMissed = false
     }
 
+    /// What the names of those beside every database's file end in.
+    package static let endings = ["-wal", "-shm"]
+
     /// The database's file, as it was named.
     package let path: String
+    /// What the names of those beside it end in.
+    let endings: [String]
     private let log: String
     private let index: String
     private let state: Locked<State>
 
     /// Takes note of the files.
     ///
-    /// - Parameter path: The database's file; the database is open, and was looked at or changed.
-    init(of path: String) {
+    /// - Parameters:
+    ///   - path: The database's file; the database is open, and was looked at or changed.
+    ///   - others: What the names of those end in that its user has beside it, besides ``endings``.
+    init(of path: String, and others: [String]) {
         self.path = path
+        self.endings = Self.endings + others
         // SQLite keeps the other files beside the one that a link leads to.
         let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
         self.log = file + "-wal"
         self.index = file + "-shm"
         var state = State()
-        for name in [file, self.log, self.index] { state.opened[name] = Identity(ofFileAt: name) }
+        for name in [file] + self.endings.map({ file + $0 }) { state.opened[name] = Identity(ofFileAt: name) }
         self.state = Locked(state)
     }
 

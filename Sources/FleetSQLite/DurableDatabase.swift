@@ -18,10 +18,24 @@ package struct DurableDatabase: Sendable {
         package let path: String
 
         /// What happened, as it follows the file.
-        package static let event = "was removed or replaced, or the -wal or -shm beside it"
+        package let event: String
 
         package var description: String {
-            "the store's file \(self.path) \(Self.event); put that very file back, or restart what uses it"
+            "the store's file \(self.path) \(self.event); put that very file back, or restart what uses it"
+        }
+
+        init(_ files: DatabaseFiles) {
+            self.path = files.path
+            self.event = Self.event(beside: files.endings)
+        }
+
+        /// Tells what happened, as it follows the file.
+        ///
+        /// - Parameter endings: What the names of those beside it end in, two at least.
+        /// - Returns: What happened.
+        package static func event(beside endings: [String] = DatabaseFiles.endings) -> String {
+            let others = endings.dropLast().joined(separator: ", ") + " or " + endings.suffix(1).joined()
+            return "was removed or replaced, or the \(others) beside it"
         }
     }
 
@@ -37,10 +51,12 @@ package struct DurableDatabase: Sendable {
     ///   - path: The file; its folder must exist.
     ///   - configuration: How connections are made, such as `Configuration.patient`.
     ///   - migrator: The steps by which the tables came to be.
+    ///   - others: What the names of files end in that its user has beside it, and that are to stay too.
     ///   - logLimit: How many bytes the `-wal` keeps when it is begun anew.
     /// - Throws: ``Superseded``, or an error of SQLite.
     package init(
-        _ path: String, configuration: Configuration, migrator: DatabaseMigrator, logLimit: Int64 = Self.logLimit
+        _ path: String, configuration: Configuration, migrator: DatabaseMigrator, beside others: [String] = [],
+        logLimit: Int64 = Self.logLimit
     ) throws {
         let pool = try DatabasePool(path: path, configuration: configuration)
         // Set after opening: switching to WAL lowers it, and a commit must have reached the disk.
@@ -53,7 +69,7 @@ package struct DurableDatabase: Sendable {
             try? pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(PASSIVE)") }
         }
         self.pool = pool
-        self.files = DatabaseFiles(of: path)
+        self.files = DatabaseFiles(of: path, and: others)
     }
 
     /// Brings the tables up to date, beside other processes that may do so too.
@@ -91,7 +107,7 @@ package struct DurableDatabase: Sendable {
     ///
     /// - Throws: ``FileMoved``.
     package func look() async throws(FileMoved) {
-        guard await self.files.look() else { throw FileMoved(path: self.files.path) }
+        guard await self.files.look() else { throw FileMoved(self.files) }
     }
 
     /// Looks within a transaction whether the file is still where it was opened, and whether those beside it were when
@@ -106,7 +122,7 @@ package struct DurableDatabase: Sendable {
         let code = sqlite3_file_control(database.sqliteConnection, nil, SQLITE_FCNTL_HAS_MOVED, &hasMoved)
         // Who cannot tell, as a file system of its own kind, does not say that it did.
         guard code == SQLITE_OK && hasMoved != 0 || !self.files.areInPlace else { return }
-        throw FileMoved(path: self.files.path)
+        throw FileMoved(self.files)
     }
 }
 

@@ -26,7 +26,8 @@ enum SQLiteSchema {
             if !FileManager.default.fileExists(atPath: path) { try? PrivateFile.make(at: path) }
             guard try SQLiteFile.look(at: path, isMended: true, self.isUsable) else { throw self.foreign(path) }
             return try DurableDatabase(
-                path, configuration: self.configuration, migrator: self.migrator, logLimit: logLimit)
+                path, configuration: self.configuration, migrator: self.migrator, beside: [StoreFileLock.ending],
+                logLimit: logLimit)
         } catch let error as EngineError {
             throw error
         } catch is DurableDatabase.Superseded {

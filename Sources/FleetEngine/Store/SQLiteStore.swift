@@ -210,11 +210,10 @@ extension EngineError {
 
     /// What callers are told of a group that was not committed; the log has the rest.
     init(committing error: any Error, to path: String) {
-        guard !(error is DurableDatabase.FileMoved) else {
+        if let moved = error as? DurableDatabase.FileMoved {
             self = .store(
                 "STORE_REPLACED",
-                "The change was not stored, as the store's file \(DurableDatabase.FileMoved.event); "
-                    + "\(Self.replacedAdvice).")
+                "The change was not stored, as the store's file \(moved.event); \(Self.replacedAdvice).")
             return
         }
         self =

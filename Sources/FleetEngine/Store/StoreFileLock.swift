@@ -15,8 +15,11 @@ import Foundation
 /// What keeps a store's file to one process.
 ///
 /// The lock is on a file of its own beside the store, as SQLite's locks on the store itself end when any descriptor
-/// of it is closed.
+/// of it is closed. It keeps nobody who finds another file there, so that file is watched as the store's own is.
 enum StoreFileLock {
+    /// What the file's name has that the store's has not.
+    static let ending = "-lock"
+
     /// Takes the lock.
     ///
     /// - Parameter path: The store's file; its folder must exist.
@@ -26,7 +29,7 @@ enum StoreFileLock {
     ///   remember, and not by what the other changed.
     static func take(_ path: String) throws(EngineError) -> FileLock {
         // Whatever links lead to the store's file, there is one lock.
-        let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false) + "-lock"
+        let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false) + self.ending
         do throws(SystemRefusal) {
             return try FileLock(file)
         } catch {

@@ -61,9 +61,9 @@ struct StoreHealth: Sendable {
         do {
             try await store.probe()
             return nil
-        } catch is DurableDatabase.FileMoved {
+        } catch let moved as DurableDatabase.FileMoved {
             // Whoever asks need not know where it is.
-            return "the store's file \(DurableDatabase.FileMoved.event); \(EngineError.replacedAdvice)"
+            return "the store's file \(moved.event); \(EngineError.replacedAdvice)"
         } catch {
             return Self.takesNoChanges
         }

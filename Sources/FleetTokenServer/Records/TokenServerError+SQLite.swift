@@ -34,7 +34,7 @@ extension TokenServerError {
         self.init(
             code: .storeReplaced,
             message:
-                "The token server's store \(error.path) is in use, and its file \(DurableDatabase.FileMoved.event); put "
-                + "that very file back, or restart what uses it.")
+                "The token server's store \(error.path) is in use, and its file \(error.event); put that very "
+                + "file back, or restart what uses it.")
     }
 }

@@ -178,7 +178,7 @@ public struct TokenServerStore: Sendable {
                 return Problem(words: "the store cannot be read", cause: error)
             }
             return Problem(
-                words: "the store's file \(DurableDatabase.FileMoved.event); put that very file back, or restart the "
+                words: "the store's file \(DurableDatabase.FileMoved.event()); put that very file back, or restart the "
                     + "server")
         }
         let isDoubted = self.refusesRecords

@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["engine.sqlite-wal", "engine.sqlite-shm"], [false, true])
+    @Test(arguments: ["engine.sqlite-wal", "engine.sqlite-shm", "engine.sqlite-lock"], [false, true])
     func `nothing is acknowledged once a look missed what is beside the store's file, until it is back`(
         name: String, isReplaced: Bool
     ) async throws {

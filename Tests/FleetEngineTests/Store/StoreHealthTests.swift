@@ -36,17 +36,17 @@ import Testing
         #expect(await Engine(store: StatedStore(store: MemoryStore()), verifier: TextVerifier()).isServing())
     }
 
-    @Test(arguments: ["engine.sqlite", "engine.sqlite-wal", "engine.sqlite-shm"])
-    func `a store whose file is elsewhere is told before anything is written`(name: String) async throws {
+    @Test(arguments: ["", "-wal", "-shm", "-lock"])
+    func `a store whose file is elsewhere is told before anything is written`(ending: String) async throws {
         try await withTemporaryFolder { folder in
             let store = try SQLiteStore(path: folder.appending(path: "engine.sqlite").path)
             let health = StoreHealth(store, now: { TestClock.start }, time: TimeSource(clock: ManualClock()))
             #expect(await health.problems() == [:])
-            let (here, there) = (folder.appending(path: name), folder.appending(path: "gone"))
+            let (here, there) = (folder.appending(path: "engine.sqlite" + ending), folder.appending(path: "gone"))
             try FileManager.default.moveItem(at: here, to: there)
             let problem =
-                "the store's file was removed or replaced, or the -wal or -shm beside it; put that very file back, or "
-                + "restart the engine"
+                "the store's file was removed or replaced, or the -wal, -shm or -lock beside it; put that very file "
+                + "back, or restart the engine"
             #expect(await health.problems() == ["store": problem])
             try FileManager.default.moveItem(at: there, to: here)
             #expect(await health.problems() == [:])
