@@ -46,6 +46,22 @@ test("where colours are forced, the signs of the legends and the steps of a shar
   for (const state of ["done", "now"]) assert.match(declared(`.steps li.${state}`, steps), /border-color: Highlight/);
 });
 
+test("the legend has the map's own signs, and each has a form of its own", () => {
+  const [, legend] = read("page.html").match(/<ul class="legend" aria-label="Signs on the map">(.*?)<\/ul>/s);
+  const signs = [...legend.matchAll(/<i class="map-sign (\w+)" aria-hidden="true">(\w)<\/i>/g)].map(([, name, text]) => [name, text]);
+  assert.deepEqual(signs, [["pickup", "P"], ["dropoff", "D"], ["stop", "1"]]);
+  for (const [name, letter] of signs.slice(0, 2)) assert.match(read("map.js"), new RegExp(`\\["${name}", "${letter}", trip\\.${name}\\]`));
+  // What is said of those in the legend is their size, and their colour.
+  const own = [...css.matchAll(/([^{}]+)\{([^{}]*)\}/g)].filter(([, selector]) => /\.(legend|sign)\b.*\b(map-sign|pickup|dropoff|stop)\b/.test(selector));
+  assert.deepEqual(own.map(([, selector]) => selector.trim()), [".legend .map-sign"]);
+  assert.deepEqual([...own[0][2].matchAll(/([\w-]+):/g)].map(([, name]) => name), ["--c", "position", "width", "height", "border-width", "font-size"]);
+  assert.match(declared(".map-sign"), /border-radius: 50%; border: 2\.5px solid var\(--c\)/);
+  assert.match(declared(".map-sign.stop"), /border-style: dashed/);
+  // A drop-off stands on its corner; a delivery vehicle, on the map as in the legend, does not.
+  assert.match(declared(".map-sign.dropoff::before"), /transform: rotate\(45deg\)/);
+  assert.doesNotMatch(declared(".sign.delivery"), /transform/);
+});
+
 /** The relative luminance of a colour, given as its three parts of 255. */
 function luminance(colour) {
   const [red, green, blue] = colour.map((part) => part / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
