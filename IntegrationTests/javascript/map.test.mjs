@@ -32,6 +32,7 @@ function leaflet(context) {
   const map = {
     setView: () => map, on() {}, invalidateSize() {}, fitBounds() {}, getBounds: () => bounds, attributionControl: { setPrefix() {} },
     getZoom() {}, getContainer: () => container, getSize: () => ({ x: container.box.right, y: container.box.bottom }),
+    containerPointToLatLng() {},
   };
   const control = () => ({ addTo() {} });
   const node = () => ({ setAttribute() {}, append() {} });
@@ -259,6 +260,28 @@ test("a shared map leaves room for what it shows, whatever the card covers", (co
     assert.ok(top + bottom < height && top > 0, `${height}`);
   }
   assert.deepEqual(vertical(480, { left: 640, top: 0 }), [50, 30], "it lies beside the map");
+});
+
+test("the fleet's map leaves room for all of its markers above the legend", (context) => {
+  leaflet(context);
+  const map = L.map();
+  const { box } = map.getContainer();
+  const paddings = [];
+  map.fitBounds = (_, { paddingBottomRight }) => { paddings.push(paddingBottomRight); };
+  const legend = element({ left: 10, top: 430 });
+  document.querySelector = () => legend;
+  const fleetMap = new FleetMap({}, {}, () => {});
+  fleetMap.draw(fleet(["a"]));
+  fleetMap.reveal([{ latitude: 1, longitude: 1 }]);
+  [box.bottom, legend.box.top] = [40, 0];
+  fleetMap.fit();
+  assert.deepEqual(paddings, [[0, 67], [0, 67], [0, 30]]);
+  // Who drives under the legend is out of sight.
+  [box.bottom, legend.box.top] = [480, 430];
+  const corners = [];
+  map.containerPointToLatLng = (corner) => { corners.push(corner); };
+  fleetMap.draw(fleet(["a"]));
+  assert.deepEqual(corners, [[0, 0], [640, 430]]);
 });
 
 for (const [page, name] of [["page", "Map of the fleet"], ["share", "Map of the vehicle"]]) {

@@ -8,6 +8,7 @@ import json
 import pytest
 
 import browser
+from browser import Browser
 from clients import vehicle_body
 from service import Service
 from test_page import (  # noqa: F401 (fixtures)
@@ -109,6 +110,34 @@ def test_what_is_on_the_map_is_at_once_where_the_page_moved_it(service, server_t
     assert text_of(page, SCALE) != scale
     # What moves by itself glides.
     assert page.value(f"document.querySelector('.vehicle-icon').style.transform = 'none'; {gliding}") == 1
+
+
+@needs_leaflet
+def test_on_a_phone_the_whole_fleet_is_above_the_legend(tmp_path, picture):
+    service = Service(tmp_path / "data")
+    try:
+        token = service.mint("server")
+        for vehicle, latitude in [("north", 37.6), ("south", 37.4)]:
+            assert service.rest("POST", f"vehicles?vehicleId={vehicle}", token, json=vehicle_body()).status_code == 200
+            report(service, vehicle, {"latitude": latitude, "longitude": -122.1}, token)
+        box = "document.querySelector('{}').getBoundingClientRect()".format
+        north, south = (box(f'.leaflet-marker-icon[title="{name}"]') for name in ("north", "south"))
+        legend = box(".map-frame .legend")
+        with Browser(tmp_path / "profile", width=390, height=844) as page:
+            page.open(service.http)
+            is_live(page)
+            page.wait("document.querySelectorAll('.leaflet-marker-icon').length === 2")
+            assert page.value(f"{south}.bottom < {legend}.top")
+            picture(page)
+            # The page follows who drives under the legend.
+            before = page.value(f"{north}.top")
+            share = page.value(f"({legend}.top + 20 - {south}.bottom) / ({south}.top - {north}.top)")
+            report(service, "south", {"latitude": 37.4 - 0.2 * share, "longitude": -122.1}, token)
+            page.wait(f"{north}.top !== {before}")
+            assert page.value(f"{south}.bottom < {legend}.top")
+    finally:
+        code, _, errors = service.stop()
+        assert code == 0, errors
 
 
 def test_without_the_map_library_the_page_says_how_to_get_it(tmp_path, page, picture):

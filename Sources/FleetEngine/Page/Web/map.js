@@ -49,6 +49,17 @@ export function baseMap(node, settings) {
   return map;
 }
 
+/**
+ * How much room to leave below what a map shows, in pixels: for what lies on its lower part, unless that is beside it, and a margin.
+ *
+ * Some is left for the map in the lowest window, as Leaflet goes astray where there is less than none.
+ */
+export function roomBelow(map, selector, margin) {
+  const [area, cover] = [map.getContainer(), document.querySelector(selector)].map((node) => node.getBoundingClientRect());
+  const covered = cover.left < area.right ? area.bottom - cover.top : 0;
+  return Math.min(covered + margin, (map.getSize().y * 3) / 4);
+}
+
 /** What a map shows: the page sees to that until the reader moves the map, by whatever means. */
 export class Sight {
   isReaders = false;
@@ -98,6 +109,8 @@ export class Sight {
   }
 }
 
+const LEGEND = ".map-frame .legend";
+
 /** A map with moving things on it. */
 export class FleetMap {
   #map;
@@ -130,12 +143,17 @@ export class FleetMap {
     this.#sight.isReaders = false;
     // The map may have come in sight just now, from a size of nothing.
     this.#map.invalidateSize({ animate: false });
-    this.#sight.fit(L.latLngBounds(points).pad(0.12), { maxZoom: 15, animate: false });
+    this.#sight.fit(L.latLngBounds(points).pad(0.12), { maxZoom: 15, animate: false, ...this.#room() });
   }
 
   /** Shows these places, closely. */
   reveal(places) {
-    this.#sight.fit(L.latLngBounds(places.map((place) => this.#point(place))).pad(0.2), { maxZoom: 15 });
+    this.#sight.fit(L.latLngBounds(places.map((place) => this.#point(place))).pad(0.2), { maxZoom: 15, ...this.#room() });
+  }
+
+  /** Keeps all of a marker, which is 34 pixels high, above the legend. */
+  #room() {
+    return { paddingBottomRight: [0, roomBelow(this.#map, LEGEND, 17)] };
   }
 
   /**
@@ -170,7 +188,9 @@ export class FleetMap {
   }
 
   #isOutOfSight() {
-    const bounds = this.#map.getBounds();
+    const { x, y } = this.#map.getSize();
+    const corners = [[0, 0], [x, y - roomBelow(this.#map, LEGEND, 0)]];
+    const bounds = L.latLngBounds(corners.map((corner) => this.#map.containerPointToLatLng(corner)));
     return [...this.#layers.values()].some((layer) => layer.getLatLng && !bounds.contains(layer.getLatLng()));
   }
 

@@ -5,7 +5,7 @@
 // One vehicle, its way, and where it is going.
 
 import { el } from "./dom.js";
-import { Sight, arrow, baseMap, bearing } from "./map.js";
+import { Sight, arrow, baseMap, bearing, roomBelow } from "./map.js";
 
 export class ShareMap {
   #map;
@@ -65,20 +65,11 @@ export class ShareMap {
     }
   }
 
-  /**
-   * How far from the map's edges things are to be.
-   *
-   * Some room is left in the lowest window, as Leaflet goes astray where there is less than none.
-   */
+  /** How far from the map's edges things are to be. */
   #padding() {
     const { x, y } = this.#map.getSize();
-    const map = this.#map.getContainer().getBoundingClientRect();
-    const card = document.querySelector(".card").getBoundingClientRect();
-    // The card covers the lower part, unless it lies beside the map.
-    const covered = card.left < map.right ? map.bottom - card.top : 0;
     const side = Math.min(50, x / 4);
-    const [top, bottom] = [Math.min(50, y / 8), Math.min(covered + 30, (y * 3) / 4)];
-    return { paddingTopLeft: [side, top], paddingBottomRight: [side, bottom] };
+    return { paddingTopLeft: [side, Math.min(50, y / 8)], paddingBottomRight: [side, roomBelow(this.#map, ".card", 30)] };
   }
 
   /** Takes everything off. */
