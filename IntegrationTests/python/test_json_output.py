@@ -182,6 +182,10 @@ def test_keys(up):
     check("keys retire", kept, not_seen=["signsFrom", "retiredFrom"])
 
 
+def test_a_callers_entry():
+    check("callers new", printed("callers", "new", "dispatch", "--role", "driver"))
+
+
 def test_assignments(up):
     held = ("--data", up.data, "--holder", "login/dora", "--vehicle", "veh-3")
     assert run("assignments", "add", *held, "--until", "2100-01-01T00:00:00Z").returncode == 0

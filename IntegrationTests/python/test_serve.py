@@ -123,6 +123,29 @@ def test_who_is_taken_out_of_the_callers_file_gets_nothing_within_5_seconds(fold
     assert code == 0 and errors.count("callers read again") == 2, errors
 
 
+def test_an_entry_that_was_made_lets_in_its_secret_and_no_other(folder):
+    def make(*options):
+        result = run("callers", "new", "dispatch", *options)
+        assert result.returncode == 0, result.stderr
+        secret, entry = result.stdout.decode().splitlines()
+        secret, entry = secret.removeprefix("secret: "), json.loads(entry.removeprefix("entry: "))
+        assert secret not in json.dumps(entry) + result.stderr.decode()
+        return secret, {"callers": [entry]}, result.stderr.decode()
+
+    caller, callers, told = make("--role", "driver")
+    assert "that callers.file or --callers names" in told
+    administrator, admins, told = make("--administrator")
+    assert "that admin.callers_file names" in told
+    (folder / "callers.json").write_text(json.dumps(callers), encoding="utf-8")
+    (folder / "admins.json").write_text(json.dumps(admins), encoding="utf-8")
+    server = TokenServer(folder, "admin: {callers_file: admins.json}\n")
+    secrets = [caller, administrator, make("--role", "driver")[0], callers["callers"][0]["secret_sha256"]]
+    for path, status in [("/token/driver/veh-1", 200), ("/token/consumer/trip-1", 403)]:
+        assert [server.get(path, secret=secret).status_code for secret in secrets] == [status, 401, 401, 401]
+    assert [server.get("/admin/api/keys", secret=secret).status_code for secret in secrets] == [401, 200, 401, 401]
+    assert server.stop()[0] == 0
+
+
 def variables(server):
     """What the program that runs now was begun with."""
     return Path(f"/proc/{server.process.pid}/environ").read_text(encoding="utf-8").split("\0")

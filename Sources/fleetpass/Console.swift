@@ -89,7 +89,12 @@ enum Console {
 
     /// Writes a result as JSON with sorted keys, on one line.
     static func give(jsonLine result: some Encodable) throws {
-        Self.give(try Self.text(of: result, [.sortedKeys, .withoutEscapingSlashes]))
+        Self.give(try Self.jsonLine(of: result))
+    }
+
+    /// A result as JSON with sorted keys, on one line.
+    static func jsonLine(of result: some Encodable) throws -> String {
+        try Self.text(of: result, [.sortedKeys, .withoutEscapingSlashes])
     }
 
     private static func text(of result: some Encodable, _ format: JSONEncoder.OutputFormatting) throws -> String {

@@ -24,8 +24,8 @@ struct Fleetpass: AsyncParsableCommand {
             UpCommand.self, DemoCommand.self, DriveCommand.self, WatchCommand.self, SimulateCommand.self,
             MintCommand.self, InspectCommand.self, VerifyCommand.self, ExplainCommand.self,
             LintCommand.self, ChaosCommand.self,
-            ServeCommand.self, KeysCommand.self, AssignmentsCommand.self, RevokeCommand.self, AuditCommand.self,
-            DoctorCommand.self, ReplayCommand.self, ExportCommand.self,
+            ServeCommand.self, CallersCommand.self, KeysCommand.self, AssignmentsCommand.self, RevokeCommand.self,
+            AuditCommand.self, DoctorCommand.self, ReplayCommand.self, ExportCommand.self,
         ]
     )
 

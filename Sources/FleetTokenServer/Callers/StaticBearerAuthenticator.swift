@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
-import FleetTokens
+package import FleetTokens
 public import Foundation
 
 /// Knows callers by secrets that they send as `Authorization: Bearer SECRET`.
@@ -15,16 +15,29 @@ public import Foundation
 /// name has 1 to 255 printable ASCII characters.
 public struct StaticBearerAuthenticator: CallerAuthenticator {
     /// One caller of a file, as it is written there.
-    private struct Entry {
-        static let members: Set = ["name", "salt", "secret_sha256", "roles"]
+    package struct Entry: Encodable, Sendable {
+        private enum CodingKeys: String, CodingKey, CaseIterable {
+            case name, salt
+            case digest = "secret_sha256"
+            case roles
+        }
+
+        static let members = Set(CodingKeys.allCases.map(\.rawValue))
 
         let name: String
         let salt: String?
         let digest: String
         let roles: [String]?
 
+        fileprivate init(name: String, salt: String, digest: String, roles: [String]?) {
+            self.name = name
+            self.salt = salt
+            self.digest = digest
+            self.roles = roles
+        }
+
         /// `nil` where a member is missing, or holds something else than it should.
-        init?(_ value: JSONValue) {
+        fileprivate init?(_ value: JSONValue) {
             guard let object = value.object, let name = object["name"]?.string,
                 let digest = object["secret_sha256"]?.string
             else { return nil }
@@ -48,6 +61,8 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
 
     /// The fewest bytes that a secret has; shorter ones are never looked up.
     public static let shortestSecret = 24
+    /// The roles that a caller can have.
+    package static let callerRoles = PolicyTarget.roles
     /// Each request is compared with every entry, so their number is bounded.
     private static let maximumCallers = 1000
 
@@ -64,7 +79,7 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
     /// - Parameter json: The file, in the form above.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     public init(json: Data) throws(TokenServerError) {
-        try self.init(json: json, label: "static", givesRoles: true)
+        try self.init(json: json, givesRoles: true)
     }
 
     /// Reads administrators from a file's bytes: of the form above, without roles.
@@ -72,10 +87,10 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
     /// - Parameter json: The file.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     public init(administrators json: Data) throws(TokenServerError) {
-        try self.init(json: json, label: "admin", givesRoles: false)
+        try self.init(json: json, givesRoles: false)
     }
 
-    private init(json: Data, label: String, givesRoles: Bool) throws(TokenServerError) {
+    private init(json: Data, givesRoles: Bool) throws(TokenServerError) {
         let file: JSONValue
         do throws(TokenError) {
             file = try JSONValue(parsing: json.withoutByteOrderMark)
@@ -97,7 +112,7 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
                         + "\"\(unknown.shown(upTo: 64))\", and there are name, salt, secret_sha256 and roles alone.")
             }
             guard let entry = Entry(value) else { throw Self.invalid(Self.form) }
-            callers.append(try Self.known(entry, label: label, givesRoles: givesRoles))
+            callers.append(try Self.known(entry, givesRoles: givesRoles))
         }
         guard Set(callers.map(\.caller.name)).count == callers.count else {
             throw Self.invalid("Two entries of the callers' file have one name.")
@@ -135,15 +150,28 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
         return (secret, salt.hexadecimal, SHA256.hash(data: salt + Array(secret.utf8)).hexadecimal)
     }
 
-    private static func known(
-        _ entry: Entry, label: String, givesRoles: Bool
-    ) throws(TokenServerError) -> Known {
+    /// Makes a secret, and the entry of a file that lets in whoever has it.
+    ///
+    /// - Parameters:
+    ///   - name: The caller's name.
+    ///   - roles: The roles whose tokens it may have; `nil` for an administrator.
+    /// - Returns: The secret, to be given to the caller once, and the entry.
+    /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration`` where no file could have it.
+    package static func makeEntry(
+        named name: String, roles: [String]?
+    ) throws(TokenServerError) -> (secret: String, entry: Entry) {
+        let made = self.makeSecret()
+        let entry = Entry(name: name, salt: made.salt, digest: made.digest, roles: roles)
+        _ = try self.known(entry, givesRoles: roles != nil)
+        return (made.secret, entry)
+    }
+
+    private static func known(_ entry: Entry, givesRoles: Bool) throws(TokenServerError) -> Known {
         guard let digest = [UInt8](hexadecimal: entry.digest), digest.count == 32 else {
-            let advice =
-                entry.salt == nil
-                ? "make it with: printf %s SECRET | sha256sum"
-                : "it is the SHA-256 of the salt's bytes and the secret, as docs/token-server.md shows how to make it."
-            throw self.invalid("The secret_sha256 of \"\(entry.name)\" is not 64 hexadecimal digits; \(advice)")
+            let bytes = entry.salt == nil ? "the secret" : "the salt's bytes and the secret"
+            throw self.invalid(
+                "The secret_sha256 of \"\(entry.name)\" is not 64 hexadecimal digits; it is the SHA-256 of \(bytes), and "
+                    + "fleetpass callers new makes a secret with its whole entry.")
         }
         guard let salt = [UInt8](hexadecimal: entry.salt ?? ""), salt.isEmpty || (16...64).contains(salt.count)
         else { throw self.invalid("The salt of \"\(entry.name)\" is not 32 to 128 hexadecimal digits.") }
@@ -156,11 +184,12 @@ public struct StaticBearerAuthenticator: CallerAuthenticator {
         guard givesRoles || entry.roles == nil else {
             throw self.invalid("The administrator \"\(entry.name)\" has roles; those are for callers, take them away.")
         }
-        guard roles.isEmpty != givesRoles, roles.isSubset(of: PolicyTarget.roles) else {
+        guard roles.isEmpty != givesRoles, roles.isSubset(of: self.callerRoles) else {
             throw self.invalid(
                 "The roles of \"\(entry.name)\" must be some of "
-                    + "\(PolicyTarget.roles.map(\.rawValue).joined(separator: ", ")).")
+                    + "\(self.callerRoles.map(\.rawValue).joined(separator: ", ")).")
         }
+        let label = givesRoles ? "static" : "admin"
         return Known(salt: salt, digest: digest, caller: Caller(name: entry.name, issuer: label, roles: roles))
     }
 

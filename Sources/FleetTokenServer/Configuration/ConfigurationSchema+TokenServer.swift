@@ -123,8 +123,8 @@ extension ConfigurationSchema {
                 .init(
                     path: "callers.file", kind: .path, standard: nil,
                     help:
-                        "Callers with bearer secrets: JSON with the salted SHA-256 of each secret. Read again when it changes. "
-                        + "One of the kinds of callers is required."),
+                        "Callers with bearer secrets: JSON with the salted SHA-256 of each secret, of entries that `fleetpass "
+                        + "callers new` makes. Read again when it changes. One of the kinds of callers is required."),
                 .init(
                     path: "callers.oidc.*.issuer", kind: .text, standard: nil,
                     help:

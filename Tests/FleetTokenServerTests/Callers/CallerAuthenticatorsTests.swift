@@ -380,11 +380,27 @@ import X509
         #expect(try await authenticator.caller(of: IdentityProvider.request(made.secret))?.roles == [role])
     }
 
+    @Test(arguments: [(nil, "admin"), ([Role.driver, .fleetReader], "static")] as [([Role]?, String)])
+    func `an entry that was made lets in its own secret`(roles: [Role]?, issuer: String) async throws {
+        func make() throws -> (secret: String, file: Data) {
+            let made = try StaticBearerAuthenticator.makeEntry(named: "a \"b\"", roles: roles?.map(\.rawValue))
+            return (made.secret, try JSONEncoder().encode(["callers": [made.entry]]))
+        }
+        let (secret, file) = try make()
+        let authenticator =
+            try roles == nil
+            ? StaticBearerAuthenticator(administrators: file) : StaticBearerAuthenticator(json: file)
+        let caller = try #require(try await authenticator.caller(of: IdentityProvider.request(secret)))
+        #expect(caller.name == "a \"b\"" && caller.issuer == issuer && caller.roles == Set(roles ?? []))
+        let another = IdentityProvider.request(try make().secret)
+        await #expect(throws: CallerRefusal.self) { try await authenticator.caller(of: another) }
+    }
+
     static let salt = String(repeating: "ab", count: 16)
 
     @Test(arguments: [
-        (#""secret_sha256": "zz", "roles": ["driver"]"#, "make it with: printf %s SECRET | sha256sum"),
-        (#""salt": "\#(salt)", "secret_sha256": "zz", "roles": ["driver"]"#, "the salt's bytes and the secret"),
+        (#""secret_sha256": "zz", "roles": ["driver"]"#, "the SHA-256 of the secret, and fleetpass callers new makes"),
+        (#""salt": "\#(salt)", "secret_sha256": "zz", "roles": ["driver"]"#, "of the salt's bytes and the secret, and"),
         (#""salt": "\#(salt)", "secret_sha256": "\#(salt)", "roles": ["driver"]"#, "is not 64 hexadecimal digits"),
         (#""slat": "\#(salt)", "secret_sha256": "\#(salt + salt)", "roles": ["driver"]"#, #"a member "slat""#),
         (#""rols": 7, "secret_sha256": "\#(salt + salt)", "roles": ["driver"]"#, #"a member "rols""#),
