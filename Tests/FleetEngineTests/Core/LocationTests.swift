@@ -315,6 +315,14 @@ import Testing
         #expect(ride.done.actualPickupPoint.timestamp == Google_Protobuf_Timestamp(date: TestClock.start + 60))
     }
 
+    @Test(arguments: [VehicleLocation(), .with { $0.speed = 5.0 }])
+    func `of a location without a position a passenger sees nothing`(reading: VehicleLocation) async throws {
+        let ride = try await Self.ride(reading)
+        #expect(!ride.underway.hasLastLocation)
+        #expect(!ride.underway.lastLocationSnappable)
+        #expect(!ride.done.hasLastLocation)
+    }
+
     @Test(arguments: readings)
     func `ways, times and a trip's record go by the only position that is known`(
         reading: VehicleLocation

@@ -15,6 +15,8 @@ import Testing
         let bare = try await world.createVehicle("dv-1") { _ in }
         #expect(bare.name == "providers/acme/deliveryVehicles/dv-1")
         #expect(bare.type == .auto)
+        let empty = try await world.createVehicle("dv-3") { $0.lastLocation = DeliveryVehicleLocation() }
+        #expect(!empty.hasLastLocation)
         let full = try await world.createVehicle("dv-2") {
             $0.name = "providers/acme/deliveryVehicles/ignored"
             $0.type = .bicycle

@@ -292,12 +292,24 @@ import Testing
         }
         try await world.plan("dv-1", [["a"]])
         #expect(Self.visible(try await world.tracking("shp-1")) == ["stops"])
+        for location in [DeliveryVehicleLocation(), .with { $0.speed = 5.0 }] {
+            try await world.updateVehicle("dv-1", ["last_location", "current_route_segment"]) {
+                $0.lastLocation = location
+                $0.currentRouteSegment = Data([1])
+            }
+            #expect(Self.visible(try await world.tracking("shp-1")) == ["stops"])
+            let info = try await world.task("a").journeySharingInfo
+            #expect(info.remainingVehicleJourneySegments.count == 1)
+            #expect(!info.hasLastLocation)
+            #expect(!info.lastLocationSnappable)
+        }
         try await world.updateVehicle("dv-1", ["last_location"]) { $0.lastLocation.rawLocation = .at(37.42, -122.07) }
         let located = try await world.tracking("shp-1")
         #expect(Self.visible(located).count == 6)
         #expect(located.vehicleLocation.location == .at(37.42, -122.07))
         #expect(located.vehicleLocation.locationSensor == .gps)
         #expect(!located.vehicleLocation.hasRawLocation)
+        #expect(try await world.task("a").journeySharingInfo.lastLocationSnappable)
     }
 
     @Test func `nothing of a way is told before the assignment, nor after the task is closed`() async throws {

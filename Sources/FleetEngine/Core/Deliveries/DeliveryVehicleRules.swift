@@ -30,7 +30,8 @@ enum DeliveryVehicleRules {
         for (field, isSet) in later where isSet {
             throw .invalidArgument("\(field) cannot be set on creation; update the vehicle afterwards.", field: field)
         }
-        let selection = try DeliveryVehicleFields.table.select(.with { $0.paths = DeliveryVehicleFields.onCreation })
+        var selection = try DeliveryVehicleFields.table.select(.with { $0.paths = DeliveryVehicleFields.onCreation })
+        if body.lastLocation == DeliveryVehicleLocation() { selection = selection.without("last_location") }
         var vehicle = DeliveryVehicle()
         vehicle.name = name.description
         return try self.update(vehicle, with: body, selection: selection, firstStop: nil, at: now)

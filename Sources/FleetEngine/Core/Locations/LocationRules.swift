@@ -280,10 +280,8 @@ extension VehicleLocation {
         return stop
     }
 
-    /// The position alone.
-    var bare: VehicleLocation {
-        var bare = VehicleLocation()
-        if let place = self.place { bare.location = place }
-        return bare
+    /// The position alone; `nil` where no position is known.
+    var bare: VehicleLocation? {
+        self.place.map { place in .with { $0.location = place } }
     }
 }

@@ -32,8 +32,9 @@ enum TaskView {
                     info.remainingVehicleJourneySegments[index].path = []
                 }
             }
-            if vehicle.hasLastLocation { info.lastLocation = vehicle.lastLocation }
-            info.lastLocationSnappable = vehicle.hasLastLocation && !vehicle.currentRouteSegment.isEmpty
+            guard vehicle.lastLocation.place != nil else { return }
+            info.lastLocation = vehicle.lastLocation
+            info.lastLocationSnappable = !vehicle.currentRouteSegment.isEmpty
         }
         return shown
     }

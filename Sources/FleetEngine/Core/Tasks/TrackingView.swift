@@ -77,7 +77,7 @@ enum TrackingView {
         if visibility.shows(config.remainingStopCountVisibility) {
             info.remainingStopCount = Google_Protobuf_Int32Value(visibility.stopCount)
         }
-        if vehicle.hasLastLocation, visibility.shows(config.vehicleLocationVisibility) {
+        if vehicle.lastLocation.place != nil, visibility.shows(config.vehicleLocationVisibility) {
             info.vehicleLocation = LocationRules.shared(vehicle.lastLocation)
         }
     }

@@ -83,7 +83,7 @@ enum TripEffects {
         let status = scene.trip.tripStatus
         let previous = before?.tripStatus ?? .new
         guard status != previous else { return }
-        let location = scene.vehicles[scene.trip.vehicleID].flatMap { $0.hasLastLocation ? $0.lastLocation : nil }
+        let location = scene.vehicles[scene.trip.vehicleID]?.lastLocation
         let stop = location?.stop
         if status.isAfterPickup, !previous.isAfterPickup {
             scene.trip.pickupTime = now
@@ -99,7 +99,7 @@ enum TripEffects {
             scene.trip.dropoffTime = now
             if !scene.trip.hasActualDropoffPoint, let stop { scene.trip.actualDropoffPoint = stop }
         }
-        if status.isTerminal, let location { scene.trip.lastLocation = location.bare }
+        if status.isTerminal, let bare = location?.bare { scene.trip.lastLocation = bare }
     }
 
     /// A trip's path has a version of its own, which changes only with the path.

@@ -35,7 +35,7 @@ enum TripView {
             shown.remainingTimeToFirstWaypoint = Google_Protobuf_Duration(max(.zero, now.duration(to: first.eta)))
         }
         if let first = path.first, first.hasDistanceMeters { shown.remainingDistanceMeters = first.distanceMeters }
-        if vehicle.hasLastLocation { shown.lastLocation = LocationRules.shared(vehicle.lastLocation) }
+        if vehicle.lastLocation.place != nil { shown.lastLocation = LocationRules.shared(vehicle.lastLocation) }
         if vehicle.hasCurrentRouteSegmentVersion {
             shown.currentRouteSegmentVersion = vehicle.currentRouteSegmentVersion
         }
