@@ -8,8 +8,8 @@ import FleetTokens
 struct HTTPQuery {
     /// The fields as a JSON object, but for the mask.
     private(set) var fields: JSONObject = [:]
-    /// The paths of the mask in snake case, whatever they are: JSON cannot spell each that other adapters take; `nil`
-    /// where the query has no mask.
+    /// The paths of the mask as they are spelt: JSON cannot spell each that other adapters take; `nil` where the query has
+    /// no mask.
     private(set) var mask: [String]?
     /// Whether the answer is to hold the numbers of enumerations rather than their names.
     private(set) var wantsEnumNumbers = false

@@ -4,14 +4,14 @@
 
 /// The two spellings of field names.
 package enum FieldName {
-    /// The paths of an update mask that is one text, in snake case, whatever they are.
+    /// The paths of an update mask that is one text, whatever they are, as they are spelt: refusals quote them.
     ///
     /// Nothing is trimmed or left out: a path that is empty or begins with a blank names no field, and access is decided
     /// by it.
     package static func paths(ofMask mask: String) -> [String] {
         guard !mask.isEmpty else { return [] }
         return mask.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-            .map { self.snakeCase(Substring($0)) }
+            .map { String(Substring($0)) }
     }
 
     /// The name as JSON spells it: `vehicle_state` is `vehicleState`, which stays as it is.

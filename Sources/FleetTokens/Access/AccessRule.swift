@@ -185,14 +185,19 @@ extension AccessRule {
         let field = path.utf8.prefix { $0 != UInt8(ascii: ".") }
         let uppercase = UInt8(ascii: "A")...UInt8(ascii: "Z")
         guard field.contains(where: uppercase.contains) else { return String(Substring(field)) }
-        var name: [UInt8] = []
-        for byte in field {
-            if uppercase.contains(byte) {
-                name += [UInt8(ascii: "_"), byte | 0x20]
-            } else {
-                name.append(byte)
+        // Made in place, as it is for each report of a driver.
+        let length = field.reduce(0) { $0 + (uppercase.contains($1) ? 2 : 1) }
+        return String(unsafeUninitializedCapacity: length) { name in
+            var end = 0
+            for byte in field {
+                if uppercase.contains(byte) {
+                    name[end] = UInt8(ascii: "_")
+                    end += 1
+                }
+                name[end] = uppercase.contains(byte) ? byte | 0x20 : byte
+                end += 1
             }
+            return end
         }
-        return String(decoding: name, as: UTF8.self)
     }
 }

@@ -74,7 +74,12 @@ import Testing
     /// Masks that JSON cannot spell, as gRPC has them; REST joins their paths by commas.
     private static let masks = [
         ["*"], ["state", ""], ["", "state"], [" state"], ["attributes[0]"], ["attributes.*"], ["state_"],
-        ["stat\u{E9}"],
+        ["stat\u{E9}"], ["TaskOutcome"],
+    ]
+
+    /// Masks of a delivery vehicle that its driver may not change; one names no field.
+    private static let masksOfDriver = [
+        ["remainingVehicleJourneySegments"], ["RemainingVehicleJourneySegments"], ["last_location", "Type.x"],
     ]
 
     private static func refusalsOfMasks(over adapter: WireSetup.Adapter) async throws -> [WireFailure?] {
@@ -90,6 +95,10 @@ import Testing
                         try await client.failure(of: .updateTask(update), authorization: "Bearer \(token)"))
                 }
             }
+            for mask in Self.masksOfDriver {
+                let driver = "Bearer delivery_untrusted_driver|deliveryvehicleid=dv-1"
+                failures.append(try await client.failure(of: Self.update(mask) { _ in }, authorization: driver))
+            }
             return failures
         }
     }
@@ -97,7 +106,10 @@ import Testing
     @Test func `both adapters refuse a mask alike, whatever its paths and whoever asks`() async throws {
         let failures = try await Self.refusalsOfMasks(over: .grpc)
         let expected = Self.masks.flatMap { _ in ["INVALID_ARGUMENT", "PERMISSION_DENIED"] }
-        #expect(failures.compactMap { $0?.status } == expected)
+        #expect(failures.compactMap { $0?.status } == expected + Self.masksOfDriver.map { _ in "PERMISSION_DENIED" })
+        for (mask, failure) in zip(Self.masksOfDriver, failures.suffix(Self.masksOfDriver.count)) {
+            #expect(failure?.message.contains("with \"\(mask.last ?? "")\"") == true)
+        }
         #expect(try await Self.refusalsOfMasks(over: .rest) == failures)
     }
 

@@ -21,7 +21,9 @@ import Testing
     func `a vehicle's field is writable or the service's own`(field: String) {
         let refused = ["name", "current_trips", "current_route_segment_version", "waypoints_version"]
         #expect(Vehicle.isPathValid(field))
-        for path in [field, Self.camelCased(field)] {
+        // Either spelling, and a mixture of both.
+        let mixed = field.split(separator: "_", maxSplits: 1).map { Self.camelCased(String($0)) }.joined(separator: "_")
+        for path in [field, Self.camelCased(field), mixed] {
             let selection = try? VehicleFields.table.select(.of(path))
             #expect(selection?.touches(field) == (refused.contains(field) ? nil : true))
         }

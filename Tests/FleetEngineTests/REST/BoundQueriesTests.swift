@@ -20,7 +20,7 @@ import Testing
         for _ in 0..<2 {
             let bound = try queries.bind(
                 "updateMask=vehicleState,last_location&header.regionCode=US", allowed: Self.allowed)
-            #expect(bound.request.updateMask.paths == ["vehicle_state", "last_location"])
+            #expect(bound.request.updateMask.paths == ["vehicleState", "last_location"])
             #expect(bound.request.header.regionCode == "US")
             #expect(!bound.wantsEnumNumbers)
         }

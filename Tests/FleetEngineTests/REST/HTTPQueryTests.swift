@@ -42,8 +42,8 @@ import Testing
     @Test(
         arguments: [
             ("vehicleId=veh-1", nil), ("updateMask=", []),
-            ("updateMask=vehicle_state,lastLocation.heading", ["vehicle_state", "last_location.heading"]),
-            ("update_mask=last_location.supplementalLocation", ["last_location.supplemental_location"]),
+            ("updateMask=vehicle_state,lastLocation.heading", ["vehicle_state", "lastLocation.heading"]),
+            ("update_mask=last_location.supplementalLocation", ["last_location.supplementalLocation"]),
             ("updateMask=*", ["*"]), ("updateMask=state,", ["state", ""]), ("updateMask=,state", ["", "state"]),
             ("updateMask=+state", [" state"]), ("updateMask=attributes[0],state_", ["attributes[0]", "state_"]),
             ("updateMask=%C3%BC%2Cstate", ["\u{FC}", "state"]),

@@ -20,6 +20,7 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
     /// The parts of fields that are the service's own, in whichever resource has them.
     private static var outputOnlyParts: [String] { ["last_location.server_time"] }
 
+    /// The fields that an update may name, by their names in either spelling.
     private let fields: [String: Field]
     private let refusals: [String: String]
 
@@ -30,7 +31,9 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
     ///   - immutable: Fields that are fixed on creation.
     ///   - outputOnly: Fields that are the service's own.
     init(writable: [Field], immutable: [String], outputOnly: [String]) {
-        self.fields = Dictionary(writable.map { ($0.name, $0) }) { first, _ in first }
+        self.fields = Dictionary(
+            writable.flatMap { [($0.name, $0), (FieldName.camelCase($0.name), $0)] }
+        ) { first, _ in first }
         self.refusals = Dictionary(
             immutable.map { ($0, "is fixed when the resource is created") }
                 + outputOnly.map { ($0, "is set by the service alone") }
@@ -54,24 +57,29 @@ struct FieldTable<Resource: Message & Sendable>: Sendable {
         }
         var whole: [Field] = []
         var nested: [FieldSelection<Resource>.Part] = []
-        for received in mask.paths {
-            guard received != "*" else {
-                throw Self.invalid("update_mask does not take the wildcard *; name the fields to change.")
-            }
-            let path = FieldName.snakeCase(received)
-            guard !whole.contains(where: { $0.name == path }), !nested.contains(where: { $0.path == path }) else {
+        func add(_ field: Field) {
+            if !whole.contains(where: { $0.name == field.name }) { whole.append(field) }
+        }
+        for sent in mask.paths {
+            if let field = self.fields[sent] {
+                add(field)
                 continue
             }
+            guard sent != "*" else {
+                throw Self.invalid("update_mask does not take the wildcard *; name the fields to change.")
+            }
+            let path = FieldName.snakeCase(sent)
+            guard !nested.contains(where: { $0.path == path }) else { continue }
             let name = path[..<(path.utf8.firstIndex(of: UInt8(ascii: ".")) ?? path.endIndex)]
             guard let field = self.fields[String(name)] else {
-                guard let refusal = self.refusals[String(name)] else { throw Self.unknown(received) }
+                guard let refusal = self.refusals[String(name)] else { throw Self.unknown(sent) }
                 throw Self.invalid("update_mask names \(name), which \(refusal); leave it out.")
             }
             guard name.endIndex < path.endIndex else {
-                whole.append(field)
+                add(field)
                 continue
             }
-            guard Resource.isPathValid(path) else { throw Self.unknown(received) }
+            guard Resource.isPathValid(path) else { throw Self.unknown(sent) }
             if let part = Self.outputOnlyParts.first(where: { path == $0 || path.hasPrefix($0 + ".") }) {
                 throw Self.invalid("update_mask names \(part), which is set by the service alone; leave it out.")
             }
