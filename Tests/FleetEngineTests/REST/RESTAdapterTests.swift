@@ -162,7 +162,7 @@ import Testing
         ]
         try await self.withClient { client in
             for (verb, uri, body) in places {
-                let token = uri.hasPrefix("tasks") ? "delivery_server|taskids=*" : Self.serverToken
+                let token = uri.hasPrefix("tasks") ? "delivery_server|taskids=*" : serverToken
                 let response = try await Self.send(
                     client, verb, "/v1/providers/acme/\(uri)", body, authorization: "Bearer \(token)")
                 #expect(response.status == .badRequest, "\(uri) \(body)")
