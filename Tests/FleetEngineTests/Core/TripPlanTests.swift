@@ -58,6 +58,63 @@ import Testing
         #expect(try await fixture.trip("a").remainingWaypointsVersion.date == Self.start + 1)
     }
 
+    @Test func `a vehicle has a thousand stops at most, and refuses more before anything is kept`() async throws {
+        let fixture = EngineFixture()
+        try await fixture.createVehicle("veh-1")
+        func trip(of destinations: Int, in vehicle: String = "veh-1") -> Trip {
+            .with(.sample) {
+                $0.intermediateDestinations = Array(repeating: .at(37.43, -122.07), count: destinations)
+                $0.vehicleID = vehicle
+            }
+        }
+        // Each has a pickup and a drop-off, too.
+        try await fixture.createTrip("a", trip(of: 500))
+        try await fixture.createTrip("b", trip(of: 496))
+        try await fixture.createTrip("free", trip(of: 0, in: ""))
+        let full = try await fixture.vehicle("veh-1")
+        #expect(full.waypoints.count == 1000)
+        fixture.advance(by: 1)
+        func outcome(_ change: () async throws -> Trip) async -> EngineError.Code? {
+            let error = await #expect(throws: EngineError.self) { _ = try await change() }
+            #expect(error?.message.contains("1000 at most") == true)
+            return error?.code
+        }
+        #expect(await outcome { try await fixture.createTrip("c", trip(of: 500)) } == .invalidArgument)
+        #expect(await outcome { try await fixture.createTrip("c", trip(of: 0)) } == .invalidArgument)
+        #expect(await code { try await fixture.trip("c") } == .notFound)
+        let joining = await outcome {
+            try await fixture.updateTrip("free", ["vehicle_id"]) { $0.vehicleID = "veh-1" }
+        }
+        #expect(joining == .invalidArgument)
+        #expect(try await fixture.trip("free").vehicleID.isEmpty)
+        let growing = await outcome {
+            try await fixture.updateTrip("b", ["intermediate_destinations"]) { $0 = trip(of: 497) }
+        }
+        #expect(growing == .invalidArgument)
+        let unchanged = try await fixture.vehicle("veh-1")
+        #expect(unchanged.waypoints.map(\.tripID) == full.waypoints.map(\.tripID))
+        #expect(unchanged.waypointsVersion == full.waypointsVersion)
+        #expect(unchanged.currentTrips == ["a", "b"])
+        // What brings no more is taken, and makes room.
+        try await fixture.updateTrip("b", ["attributes"])
+        try await fixture.updateTrip("a", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        try await fixture.createTrip("c", trip(of: 499))
+        #expect(try await fixture.vehicle("veh-1").waypoints.count == 1000)
+    }
+
+    @Test func `a plan that is longer than any may get from now on is kept, and can get shorter`() async throws {
+        let fixture = try await self.shared()
+        let stop = Self.stop("other", .dropOffWaypointType)
+        try await fixture.store.write { store in
+            var vehicle = try #require(try store.vehicle(TestID.id("veh-1"), of: TestID.acme))
+            vehicle.waypoints += Array(repeating: stop, count: 1500)
+            try store.put(vehicle, TestID.id("veh-1"), of: TestID.acme, at: .init(stamping: Self.start))
+        }
+        try await fixture.updateTrip("a", ["attributes"])
+        try await fixture.updateTrip("a", ["trip_status"]) { $0.tripStatus = .enrouteToDropoff }
+        #expect(try await fixture.vehicle("veh-1").waypoints.count == 1501)
+    }
+
     @Test func `a path's version does not change with stops behind it`() async throws {
         let fixture = try await self.shared()
         fixture.advance(by: 1)

@@ -8,6 +8,10 @@ import SwiftProtobuf
 
 /// What happens around a trip when it changes: plans of vehicles, times and places of record.
 enum TripEffects {
+    /// The most stops that a vehicle has ahead over all its trips; the engine's own limit, as each answer to a report has
+    /// them.
+    private static let maximumStops = 1000
+
     /// Brings the vehicles and the trip's record in line with a changed trip.
     ///
     /// - Parameters:
@@ -15,7 +19,8 @@ enum TripEffects {
     ///   - before: The trip as it was; `nil` for a new one.
     ///   - now: The time of the call.
     /// - Returns: The scene to be stored.
-    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for an order in `vehicle_waypoints` that does not hold.
+    /// - Throws: ``EngineError`` with `INVALID_ARGUMENT` for an order in `vehicle_waypoints` that does not hold, and for
+    ///   more stops than a vehicle has.
     static func apply(
         to scene: TripScene, from before: Trip?, at now: Google_Protobuf_Timestamp
     ) throws(EngineError) -> TripScene {
@@ -65,12 +70,21 @@ enum TripEffects {
         _ vehicle: String, _ scene: inout TripScene, ordered: [TripWaypoint], at now: Google_Protobuf_Timestamp
     ) throws(EngineError) {
         guard var joined = scene.vehicles[vehicle] else { return }
-        if !joined.currentTrips.contains(scene.id.value) { joined.currentTrips.append(scene.id.value) }
+        let isNew = !joined.currentTrips.contains(scene.id.value)
+        if isNew { joined.currentTrips.append(scene.id.value) }
         var types = scene.others.mapValues(\.tripType)
         types[scene.id.value] = scene.trip.tripType
         var plan = Itinerary.placing(
             scene.trip.stops(id: scene.id.value), of: scene.id.value, aboard: scene.trip.tripStatus.isAfterPickup,
             in: joined.waypoints, tripTypes: types)
+        // A longer plan may be from before there was a limit, and can get shorter.
+        guard plan.count <= max(Self.maximumStops, joined.waypoints.count) else {
+            throw .invalidArgument(
+                "The trip's vehicle would have \(plan.count) stops ahead, over all its trips; it has "
+                    + "\(Self.maximumStops) at most. End others of its trips first, or choose another vehicle.",
+                field: isNew ? "vehicle_id" : nil
+            )
+        }
         if !ordered.isEmpty {
             plan = try Itinerary.order(plan, as: ordered, tripTypes: types, field: "vehicle_waypoints")
         }
