@@ -131,6 +131,48 @@ import Testing
         }
     }
 
+    private static let wrong: [(String, String, @Sendable (inout BatchCreateTasks.Request) -> Void)] = [
+        (
+            "requests[1].task.state", #"requests[1], the task "b": state must be OPEN on creation."#,
+            { $0.requests[1].task.state = .closed }
+        ),
+        (
+            "requests[2].task.planned_location.point", #"requests[2], the task "c": planned_location.point is 91.0, "#,
+            { $0.requests[2].task.plannedLocation.point.latitude = 91 }
+        ),
+        ("requests[1].task", "requests[1].task is required.", { $0.requests[1].clearTask() }),
+        ("requests[1].task_id", "requests[1].task_id is not valid. ", { $0.requests[1].taskID = "a/b" }),
+        (
+            "requests[2].task_id", #"requests[2].task_id is "a", as in requests[0]."#,
+            { $0.requests[2].taskID = "a" }
+        ),
+        (
+            "requests[1].parent", "requests[1].parent is another than the batch's; leave it out.",
+            { $0.requests[1].parent = "providers/other" }
+        ),
+        (
+            "requests[2].header", "requests[2].header is another than the batch's; leave it out.",
+            {
+                $0.header.regionCode = "DE"
+                $0.requests[2].header.regionCode = "US"
+            }
+        ),
+        ("requests", "requests is empty; list the tasks to create.", { $0.requests = [] }),
+    ]
+
+    @Test(arguments: wrong)
+    func `a batch is told which of its tasks is wrong`(
+        field: String, message: String, change: @Sendable (inout BatchCreateTasks.Request) -> Void
+    ) async throws {
+        let world = DeliveryWorld()
+        let error = await #expect(throws: EngineError.self) {
+            _ = try await Self.batch(world, ["a", "b", "c"], change)
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.metadata["field"] == field)
+        #expect(error?.message.hasPrefix(message) == true)
+    }
+
     @Test func `parent and header of a batch's items are empty or those of the batch`() async throws {
         let world = DeliveryWorld()
         _ = try await Self.batch(world, ["a"]) { $0.requests[0].parent = "" }

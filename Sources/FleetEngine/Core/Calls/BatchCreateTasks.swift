@@ -20,7 +20,9 @@ enum BatchCreateTasks: WritingCall {
 
     static func access(_ request: Request) throws(EngineError) -> AccessRequest {
         var access = try Self.accessWithoutIDs(request)
-        for item in request.requests { access.tasks.append(try Self.id(item.taskID, field: "requests.task_id")) }
+        for (index, item) in request.requests.enumerated() {
+            access.tasks.append(try Self.id(item.taskID, field: "requests[\(index)].task_id"))
+        }
         return access
     }
 
@@ -31,11 +33,15 @@ enum BatchCreateTasks: WritingCall {
         try Self.check(request, access)
         let now = Google_Protobuf_Timestamp(stamping: context.now)
         var tasks: [DeliveryTask] = []
-        for (item, id) in zip(request.requests, access.tasks) {
-            guard item.hasTask else {
-                throw EngineError.invalidArgument("requests.task is required.", field: "requests")
+        for (index, (item, id)) in zip(request.requests, access.tasks).enumerated() {
+            guard item.hasTask else { throw Self.invalid("requests[\(index)].task", "is required") }
+            do throws(EngineError) {
+                tasks.append(try TaskRules.create(item.task, name: .task(access.provider, id)))
+            } catch {
+                let field = "requests[\(index)].task" + (error.metadata["field"].map { ".\($0)" } ?? "")
+                throw EngineError.invalidArgument(
+                    "requests[\(index)], the task \"\(id)\": \(error.message)", field: field)
             }
-            tasks.append(try TaskRules.create(item.task, name: .task(access.provider, id)))
         }
         if context.takesPagesOnly { try Self.checkAnswer(of: tasks) }
         try store.prefetch(access.tasks, of: access.provider, as: DeliveryTask.self)
@@ -57,23 +63,28 @@ enum BatchCreateTasks: WritingCall {
     }
 
     private static func check(_ request: Request, _ access: AccessRequest) throws(EngineError) {
-        func require(_ holds: Bool, _ problem: String) throws(EngineError) {
-            guard holds else { throw .invalidArgument("requests \(problem).", field: "requests") }
+        guard !request.requests.isEmpty else { throw self.invalid("requests", "is empty; list the tasks to create") }
+        guard request.requests.count <= self.maximumCount else {
+            throw self.invalid(
+                "requests",
+                "holds \(request.requests.count) tasks; at most \(self.maximumCount) are created at once")
         }
-        try require(!request.requests.isEmpty, "is empty; list the tasks to create")
-        try require(
-            request.requests.count <= Self.maximumCount,
-            "holds \(request.requests.count) tasks; at most \(Self.maximumCount) are created at once"
-        )
-        try require(
-            request.requests.allSatisfy { $0.parent.isEmpty || $0.parent == request.parent },
-            "holds one whose parent is another"
-        )
-        // Without a header of the batch, each may have its own.
-        try require(
-            request.header == .init() || request.requests.allSatisfy { [.init(), request.header].contains($0.header) },
-            "holds one whose header is another"
-        )
-        try require(Set(access.tasks).count == access.tasks.count, "holds a task_id twice")
+        var places: [TaskID: Int] = [:]
+        for (index, (item, id)) in zip(request.requests, access.tasks).enumerated() {
+            guard item.parent.isEmpty || item.parent == request.parent else {
+                throw self.invalid("requests[\(index)].parent", "is another than the batch's; leave it out")
+            }
+            // Without a header of the batch, each may have its own.
+            guard request.header == .init() || [.init(), request.header].contains(item.header) else {
+                throw self.invalid("requests[\(index)].header", "is another than the batch's; leave it out")
+            }
+            if let former = places.updateValue(index, forKey: id) {
+                throw self.invalid("requests[\(index)].task_id", "is \"\(id)\", as in requests[\(former)]")
+            }
+        }
+    }
+
+    private static func invalid(_ field: String, _ problem: String) -> EngineError {
+        .invalidArgument("\(field) \(problem).", field: field)
     }
 }

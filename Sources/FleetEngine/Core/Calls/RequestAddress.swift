@@ -48,10 +48,11 @@ extension EngineCall {
     }
 
     /// An id that a request carries by itself.
-    static func id<Kind>(_ text: String, field: String) throws(EngineError) -> FleetID<Kind> {
+    static func id<Kind>(_ text: String, field: @autoclosure () -> String) throws(EngineError) -> FleetID<Kind> {
         do {
             return try FleetID(checking: text)
         } catch {
+            let field = field()
             throw .invalidArgument("\(field) is not valid. \(error.message)", field: field)
         }
     }
