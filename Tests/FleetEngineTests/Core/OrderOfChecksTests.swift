@@ -219,7 +219,7 @@ import Testing
             $0.parent = "providers/acme"
             $0.requests = [.with { $0.taskID = "task-1" }]
         }
-        #expect(batch == "requests")
+        #expect(batch == "requests[0].task")
         // What the mask names would be cleared.
         let changedVehicle = await field(UpdateVehicle.self) {
             $0.name = "providers/acme/vehicles/veh-1"
