@@ -22,6 +22,11 @@ extension EngineError {
         )
     }
 
+    /// The error of a field whose text begins with its name, once that is known to be a part of another.
+    func within(_ path: String) -> Self {
+        .invalidArgument("\(path).\(self.message)", field: self.metadata["field"].map { "\(path).\($0)" })
+    }
+
     /// The answer to a change that the resource's state does not allow.
     static func failedPrecondition(_ reason: String, _ message: String) -> Self {
         Self(code: .failedPrecondition, reason: reason, message: message)

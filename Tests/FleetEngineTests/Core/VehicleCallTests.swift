@@ -71,25 +71,34 @@ import Testing
             ("navigation_status", { $0.navigationStatus = .UNRECOGNIZED(77) }),
             ("remaining_distance_meters", { $0.remainingDistanceMeters = -1 }),
             ("remaining_time_seconds", { $0.remainingTimeSeconds = -1 }),
-            ("location", { $0.lastLocation = .at(91, 0) }), ("location", { $0.lastLocation = .at(0, -180.1) }),
-            ("location", { $0.lastLocation = .at(.nan, 0) }), ("location", { $0.pastLocations = [.at(0, 500)] }),
-            ("heading", { $0.lastLocation.heading = 360 }), ("heading", { $0.lastLocation.heading = -1 }),
-            ("flp_heading_degrees", { $0.lastLocation.flpHeadingDegrees = 361 }),
-            ("location_sensor", { $0.lastLocation.locationSensor = .fleetEngineLocation }),
-            ("update_time", { $0.lastLocation.updateTime = .init(seconds: .max) }),
-            ("raw_location_time", { $0.lastLocation.rawLocationTime = .init(seconds: 0, nanos: -1) }),
+            ("last_location.location", { $0.lastLocation = .at(91, 0) }),
+            ("last_location.location", { $0.lastLocation = .at(0, -180.1) }),
+            ("last_location.location", { $0.lastLocation = .at(.nan, 0) }),
+            ("past_locations[0].location", { $0.pastLocations = [.at(0, 500)] }),
+            ("last_location.heading", { $0.lastLocation.heading = 360 }),
+            ("last_location.heading", { $0.lastLocation.heading = -1 }),
+            ("last_location.flp_heading_degrees", { $0.lastLocation.flpHeadingDegrees = 361 }),
+            ("last_location.location_sensor", { $0.lastLocation.locationSensor = .fleetEngineLocation }),
+            ("last_location.update_time", { $0.lastLocation.updateTime = .init(seconds: .max) }),
+            ("last_location.raw_location_time", { $0.lastLocation.rawLocationTime = .init(seconds: 0, nanos: -1) }),
             ("eta_to_first_waypoint", { $0.etaToFirstWaypoint = .init(seconds: .min) }),
             (
                 "current_route_segment_end_point.location",
                 { $0.currentRouteSegmentEndPoint.location = .at(91, 0) }
             ),
-            ("raw_location", { $0.lastLocation.rawLocation = .at(0, 181) }),
-            ("flp_location", { $0.lastLocation.flpLocation = .at(0, -181) }),
-            ("supplemental_location", { $0.lastLocation.supplementalLocation = .at(-91, 0) }),
-            ("flp_update_time", { $0.lastLocation.flpUpdateTime = .init(seconds: .min) }),
-            ("supplemental_location_time", { $0.lastLocation.supplementalLocationTime = .init(seconds: .max) }),
-            ("raw_location_sensor", { $0.lastLocation.rawLocationSensor = .fleetEngineLocation }),
-            ("supplemental_location_sensor", { $0.lastLocation.supplementalLocationSensor = .fleetEngineLocation }),
+            ("last_location.raw_location", { $0.lastLocation.rawLocation = .at(0, 181) }),
+            ("last_location.flp_location", { $0.lastLocation.flpLocation = .at(0, -181) }),
+            ("last_location.supplemental_location", { $0.lastLocation.supplementalLocation = .at(-91, 0) }),
+            ("last_location.flp_update_time", { $0.lastLocation.flpUpdateTime = .init(seconds: .min) }),
+            (
+                "last_location.supplemental_location_time",
+                { $0.lastLocation.supplementalLocationTime = .init(seconds: .max) }
+            ),
+            ("last_location.raw_location_sensor", { $0.lastLocation.rawLocationSensor = .fleetEngineLocation }),
+            (
+                "last_location.supplemental_location_sensor",
+                { $0.lastLocation.supplementalLocationSensor = .fleetEngineLocation }
+            ),
         ] as [(String, @Sendable (inout Vehicle) -> Void)])
     func `a field out of its range is refused by its name`(
         field: String, change: @Sendable (inout Vehicle) -> Void
@@ -246,7 +255,8 @@ import Testing
                 }
             }
             #expect(error?.code == .invalidArgument)
-            #expect(error?.metadata["field"] == field)
+            #expect(error?.metadata["field"] == "last_location.\(field)")
+            #expect(error?.message.hasPrefix("last_location.\(field) is ") == true)
         }
         #expect(try await fixture.vehicle("veh-1") == created)
     }

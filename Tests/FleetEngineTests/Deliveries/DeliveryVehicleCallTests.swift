@@ -77,8 +77,8 @@ import Testing
         ("remaining_distance_meters", { $0.remainingDistanceMeters = -1 }),
         ("remaining_duration", { $0.remainingDuration.seconds = .max }),
         ("current_route_segment_end_point", { $0.currentRouteSegmentEndPoint = .at(91, 0) }),
-        ("location", { $0.lastLocation = .deliveryAt(91, 0) }),
-        ("location", { $0.pastLocations = [.deliveryAt(0, 181)] }),
+        ("last_location.location", { $0.lastLocation = .deliveryAt(91, 0) }),
+        ("past_locations[1].location", { $0.pastLocations = [.deliveryAt(0, 0), .deliveryAt(0, 181)] }),
     ]
 
     @Test(arguments: wrong)
@@ -92,6 +92,7 @@ import Testing
         let error = await #expect(throws: EngineError.self) { try await world.updateVehicle("dv-1", mask, change) }
         #expect(error?.code == .invalidArgument)
         #expect(error?.metadata["field"] == field)
+        #expect(error?.message.hasPrefix("\(field) ") == true)
         #expect(try await world.vehicle("dv-1") == created)
     }
 

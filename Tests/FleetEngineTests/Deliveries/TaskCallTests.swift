@@ -61,14 +61,44 @@ import Testing
             $0.targetTimeWindow.endTime.seconds = 4
         },
         { $0.attributes = [.with { $0.key = "a:b" }] }, { $0.attributes = [.init(), .init()] },
-        { $0.taskTrackingViewConfig.vehicleLocationVisibility.always = false },
-        { $0.taskTrackingViewConfig.estimatedArrivalTimeVisibility.never = false },
-        { $0.taskTrackingViewConfig.remainingStopCountVisibility.remainingStopCountThreshold = -1 },
     ]
 
     @Test(arguments: malformed.indices)
     func `a task that cannot be is refused`(index: Int) async throws {
         #expect(await code { try await DeliveryWorld().createTask("t", Self.malformed[index]) } == .invalidArgument)
+    }
+
+    private static let invisible: [(String, @Sendable (inout TaskTrackingViewConfig) -> Void)] = [
+        ("vehicle_location_visibility.always", { $0.vehicleLocationVisibility.always = false }),
+        ("estimated_arrival_time_visibility.never", { $0.estimatedArrivalTimeVisibility.never = false }),
+        (
+            "remaining_stop_count_visibility.remaining_stop_count_threshold",
+            { $0.remainingStopCountVisibility.remainingStopCountThreshold = -1 }
+        ),
+        (
+            "remaining_driving_distance_visibility.remaining_driving_distance_meters_threshold",
+            { $0.remainingDrivingDistanceVisibility.remainingDrivingDistanceMetersThreshold = -1 }
+        ),
+        (
+            "route_polyline_points_visibility.duration_until_estimated_arrival_time_threshold",
+            { $0.routePolylinePointsVisibility.durationUntilEstimatedArrivalTimeThreshold.seconds = -1 }
+        ),
+        (
+            "estimated_task_completion_time_visibility.always",
+            { $0.estimatedTaskCompletionTimeVisibility.always = false }
+        ),
+    ]
+
+    @Test(arguments: invisible)
+    func `a visibility that cannot be is refused by its name`(
+        field: String, change: @Sendable (inout TaskTrackingViewConfig) -> Void
+    ) async throws {
+        let error = await #expect(throws: EngineError.self) {
+            try await DeliveryWorld().createTask("t") { change(&$0.taskTrackingViewConfig) }
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.metadata["field"] == "task_tracking_view_config.\(field)")
+        #expect(error?.message.hasPrefix("task_tracking_view_config.\(field) is ") == true)
     }
 
     @Test func `stops and breaks have no tracking id, and a break needs no place`() async throws {

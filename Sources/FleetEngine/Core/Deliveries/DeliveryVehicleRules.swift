@@ -154,6 +154,8 @@ enum DeliveryVehicleRules {
             try vehicle.currentRouteSegmentEndPoint.check("current_route_segment_end_point")
         }
         // None are stored, so these are all of the update.
-        for location in vehicle.pastLocations { try LocationRules.check(location) }
+        for (index, location) in vehicle.pastLocations.enumerated() {
+            try LocationRules.check(location, at: "past_locations[\(index)]")
+        }
     }
 }

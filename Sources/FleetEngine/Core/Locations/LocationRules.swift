@@ -22,7 +22,7 @@ enum LocationRules {
     static func accept<Location: ReportedLocation>(
         _ report: Location, over stored: Location?, isFix: Bool = true, at now: Google_Protobuf_Timestamp
     ) throws(EngineError) -> Location? {
-        try self.check(report)
+        try self.check(report, at: "last_location")
         var location = report
         location.renameDeprecated()
         location.dropInputOnly()
@@ -41,8 +41,19 @@ enum LocationRules {
 
     /// Checks the ranges of a location.
     ///
+    /// - Parameters:
+    ///   - location: The location.
+    ///   - path: Which field of the vehicle it is, or which element of one.
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
-    static func check<Location: ReportedLocation>(_ location: Location) throws(EngineError) {
+    static func check(_ location: some ReportedLocation, at path: @autoclosure () -> String) throws(EngineError) {
+        do throws(EngineError) {
+            try self.checkRanges(of: location)
+        } catch {
+            throw error.within(path())
+        }
+    }
+
+    private static func checkRanges<Location: ReportedLocation>(of location: Location) throws(EngineError) {
         try location.location.check("location")
         try location.rawLocation.check("raw_location")
         try location.flpLocation.check("flp_location")

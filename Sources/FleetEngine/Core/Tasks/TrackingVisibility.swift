@@ -39,25 +39,36 @@ struct TrackingVisibility {
     /// - Throws: ``EngineError`` with `INVALID_ARGUMENT`.
     static func check(_ config: TaskTrackingViewConfig) throws(EngineError) {
         let options = [
-            config.routePolylinePointsVisibility, config.estimatedArrivalTimeVisibility,
-            config.estimatedTaskCompletionTimeVisibility, config.remainingDrivingDistanceVisibility,
-            config.remainingStopCountVisibility, config.vehicleLocationVisibility,
+            ("route_polyline_points", config.routePolylinePointsVisibility),
+            ("estimated_arrival_time", config.estimatedArrivalTimeVisibility),
+            ("estimated_task_completion_time", config.estimatedTaskCompletionTimeVisibility),
+            ("remaining_driving_distance", config.remainingDrivingDistanceVisibility),
+            ("remaining_stop_count", config.remainingStopCountVisibility),
+            ("vehicle_location", config.vehicleLocationVisibility),
         ]
-        for option in options {
-            switch option.visibilityOption {
-            case .always(false), .never(false):
-                throw self.invalid("has an always or never that is false; leave it out")
-            case .remainingStopCountThreshold(let threshold) where threshold < 0,
-                .remainingDrivingDistanceMetersThreshold(let threshold) where threshold < 0:
-                throw self.invalid("has a threshold below 0")
-            case .durationUntilEstimatedArrivalTimeThreshold(let threshold):
-                try threshold.check("task_tracking_view_config")
-            default: break
+        for (part, option) in options {
+            do throws(EngineError) {
+                try self.check(option)
+            } catch {
+                throw error.within("task_tracking_view_config.\(part)_visibility")
             }
         }
     }
 
-    private static func invalid(_ problem: String) -> EngineError {
-        .invalidArgument("task_tracking_view_config \(problem).", field: "task_tracking_view_config")
+    private static func check(_ option: Option) throws(EngineError) {
+        func refuse(_ field: String, _ problem: String) throws(EngineError) {
+            throw .invalidArgument("\(field) \(problem).", field: field)
+        }
+        switch option.visibilityOption {
+        case .always(false): try refuse("always", "is false; leave it out")
+        case .never(false): try refuse("never", "is false; leave it out")
+        case .remainingStopCountThreshold(let threshold) where threshold < 0:
+            try refuse("remaining_stop_count_threshold", "is below 0")
+        case .remainingDrivingDistanceMetersThreshold(let threshold) where threshold < 0:
+            try refuse("remaining_driving_distance_meters_threshold", "is below 0")
+        case .durationUntilEstimatedArrivalTimeThreshold(let threshold):
+            try threshold.check("duration_until_estimated_arrival_time_threshold")
+        default: break
+        }
     }
 }

@@ -179,7 +179,9 @@ extension VehicleRules {
             try vehicle.currentRouteSegmentEndPoint.location.point.check("current_route_segment_end_point.location")
         }
         // None are stored, so these are all of the update.
-        for location in vehicle.pastLocations { try LocationRules.check(location) }
+        for (index, location) in vehicle.pastLocations.enumerated() {
+            try LocationRules.check(location, at: "past_locations[\(index)]")
+        }
     }
 
     private static func isValid(_ settings: Maps_Fleetengine_V1_DeviceSettings) -> Bool {
