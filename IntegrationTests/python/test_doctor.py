@@ -345,6 +345,35 @@ def test_a_role_that_is_granted_has_something_that_signs(folder, settings, servi
     assert doctor(folder, settings, google.host)[2] == []
 
 
+def test_who_gets_no_token_without_rules_is_told(folder, settings, google):
+    (folder / "secret").write_text(secrets.token_hex(32), encoding="utf-8")
+    (folder / "secret").chmod(0o600)
+    session = {"backend": {"issuer": "acme", "audience": "fleet", "secret_file": "secret"}}
+    settings["callers"] = {"session": session}
+    (folder / "policy.yaml").write_text(
+        "version: 1\nrules:\n  - {name: all, when: {issuer: backend}, grant: driver, for: any}\n", encoding="utf-8")
+    code, checks, _ = doctor(folder, settings, google.host)
+    assert code == 0 and "next" not in checks["policy"], checks
+    del settings["policy"]
+    settings["callers"]["proxy"] = {"edge": {"peers": "192.0.2.1", "subject_header": "X-User"}}
+    settings["callers"]["certificate"] = {"spare": {"fingerprint": "ab" * 32}}
+    settings["listen"] = {"tls": {"certificate": "server.pem", "key": "server-key.pem", "client_ca": "server.pem"}}
+    certificate(folder, "server", "IP:127.0.0.1")
+    (folder / "server-key.pem").chmod(0o600)
+    names = "callers.session.backend, callers.proxy.edge, callers.certificate.spare"
+    code, checks, faults = doctor(folder, settings, google.host)
+    assert (code, faults) == (78, ["policy"]), checks
+    # Who has a role gets tokens, and the rest may be meant so.
+    settings["callers"]["file"] = "callers.json"
+    code, others, _ = doctor(folder, settings, google.host)
+    assert code == 0, others
+    for policy in checks["policy"], others["policy"]:
+        assert f"who is let in by {names} has no roles, and gets no token" in policy["detail"]
+        assert "policy.file" in policy["next"] and "docs/policy.md" in policy["next"]
+    settings["callers"] = {"file": "callers.json"}
+    assert "next" not in doctor(folder, settings, google.host)[1]["policy"]
+
+
 def test_only_files_that_are_there_count_as_secret_ones(folder, settings, service, google):
     settings["google"]["credentials"] = "gone.json"
     _, checks, faults = doctor(folder, settings, google.host)

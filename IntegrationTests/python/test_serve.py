@@ -268,6 +268,25 @@ def test_a_role_that_is_granted_and_not_served_is_told_at_the_start_and_for_good
     assert "a role is granted that nothing signs for" in errors and "consumer.json" in errors
 
 
+def test_users_who_get_no_token_without_rules_are_told_once_at_the_start(folder):
+    (folder / "hmac").write_text(os.urandom(32).hex(), encoding="utf-8")
+    session = "  session: {backend: {issuer: acme, audience: fleet, secret_file: hmac}}\n"
+    warning = "callers have no roles, and there are no rules"
+    server = TokenServer(folder, session)
+    claims = {"iss": "acme", "sub": "dora", "aud": "fleet", "iat": int(time.time()), "exp": int(time.time()) + 300}
+    user = jwt.encode(claims, (folder / "hmac").read_text(), algorithm="HS256")
+    assert [server.get("/token/driver/veh-1", secret=secret).status_code for secret in (user, SECRET)] == [403, 200]
+    code, _, errors = server.stop()
+    assert code == 0 and errors.count(warning) == 1, errors
+    assert "who is let in by callers.session.backend has no roles" in errors and "policy.file" in errors
+    (folder / "policy.yaml").write_text(
+        "version: 1\nrules:\n  - {name: all, when: {issuer: backend}, grant: driver, for: any}\n", encoding="utf-8")
+    server = TokenServer(folder, session + "policy: {file: policy.yaml}\n")
+    assert server.get("/token/driver/veh-1", secret=user).status_code == 200
+    code, _, errors = server.stop()
+    assert code == 0 and warning not in errors
+
+
 def test_the_audit_names_the_client_for_whom_a_listed_proxy_asks(folder):
     for proxies, address in [(None, "127.0.0.1"), ("192.0.2.0/24", "127.0.0.1"), ("127.0.0.1", "198.51.100.7")]:
         server = TokenServer(folder, environment={"FLEETPASS_LISTEN_PROXIES": proxies} if proxies else None)

@@ -194,8 +194,9 @@ extension ConfigurationSchema {
                 .init(
                     path: "policy.file", kind: .path, standard: nil,
                     help:
-                        "The rules, see [policy.md](policy.md). Without, callers get every token of their own roles. A change "
-                        + "needs a restart."),
+                        "The rules, see [policy.md](policy.md). Without, callers get every token of their own roles; those "
+                        + "of `callers.oidc`, `callers.session` and `callers.proxy` have none, and get no token. A change needs "
+                        + "a restart."),
                 .init(
                     path: "policy.secret_file", kind: .path, standard: nil,
                     help:

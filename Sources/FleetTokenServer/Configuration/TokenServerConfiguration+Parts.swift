@@ -128,6 +128,24 @@ extension TokenServerConfiguration {
             .map { UnservedRole(role: $0.key, grantors: $0.value) }
     }
 
+    /// The callers whom a policy that looks at roles alone grants nothing, as their authenticators give none.
+    ///
+    /// - Parameter policy: The policy of the configuration.
+    /// - Returns: What lets them in; `nil` where there are none, or rules decide.
+    package func rolelessCallers(of policy: any TokenPolicy) -> RolelessCallers? {
+        guard policy is RolePolicy else { return nil }
+        let certificates = self.certificateCallers.filter(\.roles.isEmpty)
+        let authenticators =
+            self.identityProviders.map { "callers.oidc.\($0.label)" }
+            + self.sessions.map { "callers.session.\($0.label)" }
+            + self.proxies.map { "callers.proxy.\($0.label)" }
+            + certificates.map { "callers.certificate.\($0.name)" }
+        guard !authenticators.isEmpty else { return nil }
+        // Every entry of the callers' file has a role.
+        let isEverybody = self.callersFile == nil && certificates.count == self.certificateCallers.count
+        return RolelessCallers(authenticators: authenticators, isEverybody: isEverybody)
+    }
+
     /// The file of the key that signs the list of revocations, in the data folder unless it is set; a server makes one
     /// where there is none.
     package var revocationKeyPath: String {

@@ -116,7 +116,7 @@ public struct TokenServerConfiguration: Sendable {
     public var certificateCallers: [ClientCertificateAuthenticator.Entry]
     /// The reverse proxies that identify users.
     public var proxies: [TrustedProxyAuthenticator]
-    /// The file of rules; `nil` gives callers every token of their own roles.
+    /// The file of rules; `nil` gives callers every token of their own roles, and those without roles none.
     public var policyFile: String?
     /// The file of the secret that requests to the policy's webhook are signed with.
     public var policySecretFile: String?

@@ -13,14 +13,19 @@ package struct UnservedRole: Hashable, Sendable {
 
     /// What is wrong.
     package var problem: String {
-        let others = self.grantors.count > 3 ? " and \(self.grantors.count - 3) more" : ""
-        return "the role is granted by \(self.grantors.prefix(3).joined(separator: ", "))\(others), and nothing signs "
-            + "for it."
+        "the role is granted by \(self.grantors.firstThree), and nothing signs for it."
     }
 
     /// What to do about it.
     package var remedy: String {
         "Put its account's key into the key folder as \(self.role).json, or set signers.\(self.role).account; or take the "
             + "role out of what grants it."
+    }
+}
+
+extension [String] {
+    /// The first three, with commas between, and how many there are besides.
+    var firstThree: String {
+        self.prefix(3).joined(separator: ", ") + (self.count > 3 ? " and \(self.count - 3) more" : "")
     }
 }

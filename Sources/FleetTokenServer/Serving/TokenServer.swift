@@ -76,6 +76,11 @@ public struct TokenServer: Service {
                     "role": "\(unserved.role)", "problem": "\(unserved.problem)", "next": "\(unserved.remedy)",
                 ])
         }
+        if let roleless = configuration.rolelessCallers(of: policy ?? configured) {
+            logger.warning(
+                "callers have no roles, and there are no rules",
+                metadata: ["problem": "\(roleless.problem)", "next": "\(roleless.remedy)"])
+        }
         if !authenticators.isEmpty, policy == nil, configured is RolePolicy {
             logger.warning(
                 "callers get tokens of their roles whatever the id",

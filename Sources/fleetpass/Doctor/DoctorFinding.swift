@@ -23,13 +23,13 @@ struct DoctorFinding: Encodable {
     let check: String
     let outcome: Outcome
     let detail: String
-    /// The next step; there is one for each fault.
+    /// The next step; there is one for each fault, and for what may be meant otherwise.
     let next: String?
     /// What the command ends with because of it.
     let status: CommandFailure.Status?
 
-    static func ok(_ check: String, _ detail: String) -> Self {
-        Self(check: check, outcome: .ok, detail: Self.line(detail), next: nil, status: nil)
+    static func ok(_ check: String, _ detail: String, next: String? = nil) -> Self {
+        Self(check: check, outcome: .ok, detail: Self.line(detail), next: next, status: nil)
     }
 
     static func skipped(_ check: String, _ detail: String, next: String) -> Self {

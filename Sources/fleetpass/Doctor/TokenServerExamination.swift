@@ -159,7 +159,7 @@ struct TokenServerExamination {
 
     private func policy() async -> [DoctorFinding] {
         guard let file = self.configuration.policyFile else {
-            return [.ok("policy", "none: callers get every token of their own roles")]
+            return [self.withoutPolicy]
         }
         let policy: any TokenPolicy
         do {
@@ -185,6 +185,15 @@ struct TokenServerExamination {
                     status: hasAnswer ? .failed : .unreachable),
             ]
         }
+    }
+
+    /// What comes of no rules: nothing for callers without roles.
+    private var withoutPolicy: DoctorFinding {
+        let found = "none: callers get every token of their own roles"
+        guard let roleless = self.configuration.rolelessCallers(of: RolePolicy()) else { return .ok("policy", found) }
+        return roleless.isEverybody
+            ? .fault("policy", "\(found), and nobody has one: \(roleless.problem)", next: roleless.remedy)
+            : .ok("policy", "\(found); \(roleless.problem)", next: roleless.remedy)
     }
 
     /// What the server reads at its start besides, where the configuration names it.

@@ -551,6 +551,35 @@ import Testing
         #expect(unserved.map(\.grantors) == [["the caller app"], ["callers.certificate.dispatch"]])
     }
 
+    @Test(arguments: [
+        ("{file: callers.json}", [], false),
+        (
+            "{file: callers.json, oidc: {login: {issuer: 'https://login.example', audience: app}}}", ["oidc.login"],
+            false
+        ),
+        (
+            """
+            {oidc: {login: {issuer: 'https://login.example', audience: app}}, certificate: {spare: {dns_name: a}},
+            session: {backend: {issuer: acme, audience: fleet, secret_file: s}},
+            proxy: {edge: {peers: 192.0.2.1, subject_header: X-User}}}
+            """, ["oidc.login", "session.backend", "proxy.edge", "certificate.spare"], true
+        ),
+        ("{certificate: {a: {dns_name: a}, b: {dns_name: b, roles: driver}}}", ["certificate.a"], false),
+        ("{certificate: {b: {dns_name: b, roles: driver}}}", [], false),
+    ])
+    func `without rules, who has no roles gets no token`(
+        callers: String, roleless: [String], isEverybody: Bool
+    ) throws {
+        let tls = "listen: {tls: {certificate: c.pem, key: k.pem, client_ca: ca.pem}}\n"
+        let configuration = try self.read(Self.secured + tls + "callers: \(callers)\n")
+        let found = configuration.rolelessCallers(of: RolePolicy())
+        #expect(found?.authenticators ?? [] == roleless.map { "callers.\($0)" })
+        #expect(found?.isEverybody ?? false == isEverybody)
+        let rules = "{version: 1, rules: [{name: all, when: any_caller, grant: driver, for: assigned}]}"
+        let policy = try RulePolicy(yaml: rules, assignments: InMemoryAssignmentStore())
+        #expect(configuration.rolelessCallers(of: policy) == nil)
+    }
+
     @Test func `the reference page tells every setting as it is`() throws {
         let page = URL(filePath: #filePath).appending(path: "../../../../docs/configuration.md").standardized
         #expect(try String(contentsOf: page, encoding: .utf8) == TokenServerConfiguration.reference + "\n")
