@@ -115,7 +115,7 @@ extension FuzzValue {
                 .map { .string($0.name) } ?? .integer(Int64(number))
         case .flag(let flag): .bool(flag)
         case .time(let time): .string(time.json)
-        case .mask(let paths): .string(paths.map { FieldName.camelCase($0) }.joined(separator: ","))
+        case .mask(let paths): .string(paths.joined(separator: ","))
         case .wrapped(let value): value.json(as: field)
         case .message(let members):
             .object(JSONObject(Dictionary(members.map { ($0.field.jsonName, $0.value.json(as: $0.field)) }) { $1 }))

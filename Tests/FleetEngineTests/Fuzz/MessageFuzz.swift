@@ -170,8 +170,11 @@ struct MessageFuzz {
         }
     }
 
+    /// The paths of a mask, every other one in camel case; refusals quote them as they are spelt.
     private mutating func paths() -> [String] {
-        var paths = self.focus.sorted()
+        var paths = self.focus.sorted().enumerated().map { index, path in
+            index.isMultiple(of: 2) ? FieldName.camelCase(path) : path
+        }
         if self.isWild() { paths = [] }
         if self.isWild() { paths.append(self.random.pick(Self.paths)) }
         return paths
