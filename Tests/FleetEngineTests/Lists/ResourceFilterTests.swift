@@ -86,6 +86,31 @@ import Testing
         #expect(error?.message.contains("lacks a value after attributes.a") == true)
     }
 
+    @Test(arguments: ["-1", "-1 AND attributes.b = 2", "- x"])
+    func `a value that begins with a minus is a value in quotes only`(value: String) throws {
+        #expect(try ResourceFilter("attributes.n = \"-1\"").matches(attributes: ["n": "-1"]))
+        let error = #expect(throws: EngineError.self) { try ResourceFilter("attributes.n = \(value)") }
+        #expect(error?.code == .invalidArgument)
+        #expect(
+            error?.message
+                == "filter compares attributes.n with a value that begins with - and needs quotation marks; write for "
+                + "example attributes.class = \"van\".")
+    }
+
+    @Test(arguments: [("(", ")"), ("NOT ", ""), ("-(", ")")])
+    func `a filter has 20 parentheses and negations within each other, and no more`(open: String, close: String) throws
+    {
+        func filter(_ depth: Int) throws -> ResourceFilter {
+            let (open, close) = (String(repeating: open, count: depth), String(repeating: close, count: depth))
+            return try ResourceFilter("\(open)attributes.a = x\(close)")
+        }
+        let deepest = open == "-(" ? 10 : 20
+        #expect(try filter(deepest).matches(attributes: ["a": "x"]))
+        let error = #expect(throws: EngineError.self) { try filter(deepest + 1) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("more than 20 parentheses and negations") == true)
+    }
+
     // MARK: - Lengths
 
     private static func text(_ length: Int) -> String { String(repeating: "x", count: length) }

@@ -6,6 +6,7 @@ import SwiftProtobuf
 
 /// Reads the words and signs of a filter into terms.
 struct FilterReader {
+    /// How many parentheses and negations may stand within each other.
     private static let maximumDepth = 20
     private static let maximumRestrictions = 50
     private static let attributes = "attributes."
@@ -34,7 +35,7 @@ struct FilterReader {
     }
 
     private mutating func sequence(depth: Int) throws(EngineError) -> ResourceFilter.Term {
-        guard depth < Self.maximumDepth else { throw ResourceFilter.invalid("is nested too deeply") }
+        guard depth <= Self.maximumDepth else { throw Self.tooDeep }
         var terms = [try self.alternative(depth: depth)]
         while let next = self.tokens.first, next != .close {
             if next == .word("AND") { self.tokens.removeFirst() }
@@ -55,7 +56,7 @@ struct FilterReader {
     private mutating func term(depth: Int) throws(EngineError) -> ResourceFilter.Term {
         switch self.tokens.popFirst() {
         case .word("NOT"), .minus:
-            guard depth < Self.maximumDepth else { throw ResourceFilter.invalid("is nested too deeply") }
+            guard depth < Self.maximumDepth else { throw Self.tooDeep }
             return .not(try self.term(depth: depth + 1))
         case .open:
             let inner = try self.sequence(depth: depth + 1)
@@ -66,6 +67,10 @@ struct FilterReader {
         default:
             throw ResourceFilter.invalid("has no condition where one is needed")
         }
+    }
+
+    private static var tooDeep: EngineError {
+        ResourceFilter.invalid("has more than \(Self.maximumDepth) parentheses and negations within each other")
     }
 
     private mutating func restriction(_ name: String) throws(EngineError) -> ResourceFilter.Restriction {
@@ -80,6 +85,10 @@ struct FilterReader {
         if case .time = kind {
         } else if comparison != .equal, comparison != .unequal {
             throw ResourceFilter.invalid("compares \(name.prefix(64)) with something other than = or !=")
+        }
+        guard self.tokens.first != .minus else {
+            throw ResourceFilter.invalid(
+                "compares \(name.prefix(64)) with a value that begins with - and needs quotation marks")
         }
         guard let text = self.popText() else {
             throw ResourceFilter.invalid("lacks a value after \(name.prefix(64))")
