@@ -371,6 +371,27 @@ import Testing
         #expect(misled.drivingDuration.seconds > 100)
     }
 
+    @Test func `without a position nothing is told of the first way, whatever the driver reports`() async throws {
+        let world = DeliveryWorld()
+        try await world.createVehicle("dv-1") { _ in }
+        try await world.createTask("a")
+        try await world.plan("dv-1", [["a"]])
+        let mask = ["current_route_segment", "remaining_distance_meters", "remaining_duration"]
+        let unplaced = try await world.updateVehicle("dv-1", mask) {
+            $0.currentRouteSegment = Data([1])
+            $0.remainingDistanceMeters = 700
+            $0.remainingDuration.seconds = 90
+        }
+        #expect(unplaced.currentRouteSegmentEndPoint == .at(37.43, -122.07))
+        #expect(!unplaced.remainingVehicleJourneySegments[0].hasDrivingDistanceMeters)
+        #expect(!unplaced.remainingVehicleJourneySegments[0].hasDrivingDuration)
+        let placed = try await world.updateVehicle("dv-1", ["last_location"]) {
+            $0.lastLocation = .deliveryAt(37.42, -122.07)
+        }
+        #expect(placed.remainingVehicleJourneySegments[0].drivingDistanceMeters.value == 700)
+        #expect(placed.remainingVehicleJourneySegments[0].drivingDuration.seconds == 90)
+    }
+
     @Test func `a route without an end leads to the first stop, and no further`() async throws {
         let world = DeliveryWorld()
         try await world.createVehicle("dv-1")

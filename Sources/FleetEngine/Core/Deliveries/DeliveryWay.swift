@@ -42,8 +42,8 @@ struct DeliveryWay {
             if hasArrived {
                 estimate = RouteEstimate(meters: 0, duration: .zero, path: [])
                 start = now
-            } else if index == 0, Self.isLed(vehicle, to: goal, at: now) {
-                estimate = Self.reported(by: vehicle, otherwise: estimate, at: now)
+            } else if index == 0, let way = estimate, Self.isLed(vehicle, to: goal, at: now) {
+                estimate = Self.reported(by: vehicle, otherwise: way, at: now)
                 // From here on nothing is left of the reported duration.
                 if vehicle.hasRemainingDuration { start = DeliveryVehicleView.arrival(of: vehicle) }
             }
@@ -91,16 +91,15 @@ struct DeliveryWay {
     private static func isLed(
         _ vehicle: DeliveryVehicle, to goal: LatLng, at now: Google_Protobuf_Timestamp
     ) -> Bool {
-        !vehicle.currentRouteSegment.isEmpty && vehicle.hasCurrentRouteSegmentEndPoint && vehicle.hasLastLocation
+        !vehicle.currentRouteSegment.isEmpty && vehicle.hasCurrentRouteSegmentEndPoint
             && vehicle.lastLocation.serverTime.duration(to: now) <= Self.freshness
             && vehicle.currentRouteSegmentEndPoint.meters(to: goal) <= Self.reachMeters
     }
 
     private static func reported(
-        by vehicle: DeliveryVehicle, otherwise estimate: RouteEstimate?, at now: Google_Protobuf_Timestamp
-    ) -> RouteEstimate? {
-        guard vehicle.hasRemainingDistanceMeters || vehicle.hasRemainingDuration else { return estimate }
-        var reported = estimate ?? RouteEstimate(meters: 0, duration: .zero, path: [])
+        by vehicle: DeliveryVehicle, otherwise estimate: RouteEstimate, at now: Google_Protobuf_Timestamp
+    ) -> RouteEstimate {
+        var reported = estimate
         if vehicle.hasRemainingDistanceMeters { reported.meters = Double(vehicle.remainingDistanceMeters.value) }
         if vehicle.hasRemainingDuration { reported.duration = DeliveryVehicleView.remaining(of: vehicle, at: now) }
         return reported
