@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetEngineAPI
+import FleetOperation
 import FleetSigning
 import FleetTokens
 import Foundation
@@ -29,6 +30,7 @@ public struct Engine: Sendable {
     let faults: FaultInjector?
     private let metrics: EngineMetrics?
     let logger: Logger?
+    private let failures: RecurringLog?
 
     init(
         store: any EngineStore,
@@ -55,6 +57,9 @@ public struct Engine: Sendable {
         self.faults = faults
         self.metrics = metrics
         self.logger = logger
+        self.failures = logger.map {
+            RecurringLog("A call failed for a reason of the engine's own", level: .error, logger: $0, now: now)
+        }
         self.now = now
     }
 
@@ -406,10 +411,7 @@ extension Engine {
     }
 
     private func unexpected(_ error: any Error, in method: FleetMethod) -> EngineError {
-        self.logger?.error(
-            "A call failed for a reason of the engine's own",
-            metadata: ["method": "\(method.name)", "error": "\(error)"]
-        )
+        self.failures?.note("\(method.name) \(error)", ["method": "\(method.name)", "error": "\(error)"])
         return .unexpected
     }
 }

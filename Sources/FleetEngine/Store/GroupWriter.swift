@@ -36,8 +36,12 @@ final class GroupWriter: Sendable {
         let write = QueuedWrite(
             ticket: ticket,
             run: { transaction in
-                let result = Swift.Result { try body(transaction) }
-                return QueuedWrite.Outcome(isKept: (try? result.get()) != nil) { reply.give(result) }
+                do {
+                    let result = try body(transaction)
+                    return QueuedWrite.Outcome(failure: nil) { reply.give(.success(result)) }
+                } catch {
+                    return QueuedWrite.Outcome(failure: error) { reply.give(.failure(error)) }
+                }
             },
             reject: { reply.give(.failure($0)) })
         return try await withTaskCancellationHandler {

@@ -44,6 +44,8 @@ final class SQLiteGroup: ResourceLookup {
         try self.checkTransaction()
         let transaction = GroupedTransaction(self)
         let outcome = write.run(transaction)
+        // It may have ended the transaction, or keep it from being committed.
+        if let failure = outcome.failure as? DatabaseError { throw failure }
         try self.endSavepoint(keeping: outcome.isKept)
         if outcome.isKept { self.changes.merge(transaction.changes) { $1.following($0) } }
         return outcome

@@ -106,6 +106,8 @@ extension SQLiteQuery {
         let timeOfChange: String
         /// The message by number.
         let message: String
+        /// The message of the first of all.
+        let first: String
         /// The last of some ids that come after one, and how many these are, by provider, id and the most there may be.
         let step: String
         let count: String
@@ -128,6 +130,7 @@ extension SQLiteQuery {
                 """
             self.timeOfChange = "SELECT updated FROM \(table) WHERE provider = ? AND id = ?"
             self.message = "SELECT message FROM \(table) WHERE number = ?"
+            self.first = "SELECT message FROM \(table) ORDER BY provider, id LIMIT 1"
             self.step = """
                 SELECT max(id), COUNT(*)
                 FROM (SELECT id FROM \(table) WHERE provider = ? AND id > ? ORDER BY id LIMIT ?)

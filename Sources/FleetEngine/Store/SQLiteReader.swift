@@ -30,6 +30,14 @@ struct SQLiteReader: EngineReader {
         return resource
     }
 
+    /// Looks at one resource of each table, and at nothing that the connection has in memory.
+    func lookAnew() throws {
+        try self.database.execute(sql: "PRAGMA shrink_memory")
+        for collection in StoreCollection.allCases {
+            _ = try Row.fetchOne(self.database, sql: SQLiteQuery.texts(collection).first)
+        }
+    }
+
     func scan<Resource: StoredResource>(
         _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
     ) throws {

@@ -25,10 +25,13 @@ public final class SQLiteStore: EngineStore {
     private let queue: GroupWriter
     /// Whether a group was not kept, and no change was since.
     private let isDoubted = Locked(false)
+    /// Whether a look at the tables failed, and no look of ``status()`` succeeded since.
+    private let isUnread = Locked(false)
     private let logLimit: Int64
     /// Beyond how many bytes of the `-wal` it is begun anew, and how many writes came since somebody looked at it.
     private let log: Locked<(due: Int64, unseen: Int)>
     private let failures: RecurringLog
+    private let readFailures: RecurringLog
     /// Serial, and the only place that waits for the disk: no thread of the concurrency runtime ever does.
     private let writer = DispatchQueue(label: "fleetpass.store.group-commit")
 
@@ -36,7 +39,7 @@ public final class SQLiteStore: EngineStore {
     ///
     /// - Parameters:
     ///   - path: The SQLite file; its folder must exist.
-    ///   - logger: Where failed commits are told in full, every ten seconds at most while they fail alike.
+    ///   - logger: Where failed commits and reads are told in full, every ten seconds at most while they fail alike.
     /// - Throws: ``EngineError`` whose reason starts with `STORE_`; `UNAVAILABLE` where it may pass, as while the disk is
     ///   full.
     public convenience init(path: String, logger: Logger) throws(EngineError) {
@@ -63,6 +66,7 @@ public final class SQLiteStore: EngineStore {
         )
         self.failures = RecurringLog(
             "A group of writes could not be committed", level: .error, logger: logger, now: now)
+        self.readFailures = RecurringLog("The store could not be read", level: .error, logger: logger, now: now)
         self.queue = GroupWriter(groupLimit: groupLimit, waitingLimit: waitingLimit)
     }
 
@@ -100,7 +104,18 @@ public final class SQLiteStore: EngineStore {
         let known = RecentReader(self.recent)
         let result = Swift.Result { try body(known) }
         if known.isEnough { return try result.get() }
-        if !known.scans {
+        do {
+            return try await self.look(body, scans: known.scans)
+        } catch let error as DatabaseError {
+            throw self.failure(reading: error)
+        }
+    }
+
+    /// Runs a body that only looks over the tables.
+    private func look<Result: Sendable>(
+        _ body: @escaping @Sendable (any EngineReader) throws -> Result, scans: Bool
+    ) async throws -> Result {
+        if !scans {
             do {
                 return try await self.reads.read { reader in
                     try LookupReader.run(body, over: reader, nearbyLimit: Self.nearbyLimit)
@@ -114,6 +129,21 @@ public final class SQLiteStore: EngineStore {
         _ body: @escaping @Sendable (any EngineTransaction) throws -> Result
     ) async throws -> Result {
         try await self.queue.write(body) { self.writer.async { self.drain() } }
+    }
+
+    /// What is told of a look at the tables that failed; what SQLite says, where the fault is the engine's own.
+    private func failure(reading error: DatabaseError) -> any Error {
+        guard let failure = EngineError(reading: error, of: self.database.files.path) else { return error }
+        self.isUnread.withLock { $0 = true }
+        self.readFailures.note(error.reason, ["error": "\(error)"])
+        return failure
+    }
+
+    func status() async throws -> StoreStatus? {
+        let isUnread = self.isUnread.withLock { $0 }
+        try await self.reads.read { if isUnread { try $0.lookAnew() } }
+        if isUnread { self.isUnread.withLock { $0 = false } }
+        return nil
     }
 
     func probe() async throws {
@@ -216,13 +246,33 @@ extension EngineError {
                 "The change was not stored, as the store's file \(moved.event); \(Self.replacedAdvice).")
             return
         }
+        let cause = (error as? DatabaseError).flatMap { Self.cause(SQLiteTrouble($0, of: path)) }
         self =
-            switch (error as? DatabaseError).map({ SQLiteTrouble($0, of: path) }) {
-            case .full?:
-                .store("STORE_FULL", "The change was not stored, as the store's disk is full; retry when it has room.")
-            case .failingDisk?, .readOnly?, .notOpened?:
-                .store("STORE_DISK_FAILED", "The change was not stored, as the store's disk failed; retry in a while.")
-            default: .store("STORE_COMMIT_FAILED", "The change could not be stored; retry in a second.")
+            if let cause {
+                .store(cause.reason, "The change was not stored, as \(cause.words)")
+            } else {
+                .store("STORE_COMMIT_FAILED", "The change could not be stored; retry in a second.")
             }
+    }
+
+    /// What callers are told of a look at the store that failed; `nil` where the fault is the engine's own.
+    init?(reading error: DatabaseError, of path: String) {
+        let trouble = SQLiteTrouble(error, of: path)
+        if trouble == .busy {
+            self = .store("STORE_UNAVAILABLE", "Another process keeps the store busy; retry in a second.")
+            return
+        }
+        guard let cause = Self.cause(trouble) else { return nil }
+        self = .store(cause.reason, "The store cannot be read, as \(cause.words)")
+    }
+
+    /// What is the matter with the store's disk or what is on it, and what to do; `nil` where it is something else.
+    private static func cause(_ trouble: SQLiteTrouble) -> (reason: String, words: String)? {
+        switch trouble {
+        case .full: ("STORE_FULL", "the store's disk is full; retry when it has room.")
+        case .failingDisk, .readOnly, .notOpened, .damaged:
+            ("STORE_DISK_FAILED", "the store's disk failed; retry in a while.")
+        case .busy, .other: nil
+        }
     }
 }

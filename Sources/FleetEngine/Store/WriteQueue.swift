@@ -6,8 +6,10 @@
 struct QueuedWrite: Sendable {
     /// What became of a body that ran, told to its caller once the group is durable.
     struct Outcome: Sendable {
+        /// What the body threw.
+        let failure: (any Error)?
         /// Whether what the body put is kept; a body that threw leaves nothing.
-        let isKept: Bool
+        var isKept: Bool { self.failure == nil }
         /// Resumes the caller with the body's result or error.
         let reply: @Sendable () -> Void
     }

@@ -342,12 +342,27 @@ import Testing
     @Test(arguments: [
         (ResultCode.SQLITE_FULL, "STORE_FULL"), (.SQLITE_IOERR_SHMSIZE, "STORE_FULL"),
         (.SQLITE_IOERR_WRITE, "STORE_DISK_FAILED"), (.SQLITE_READONLY, "STORE_DISK_FAILED"),
-        (.SQLITE_CANTOPEN, "STORE_DISK_FAILED"), (.SQLITE_BUSY, "STORE_COMMIT_FAILED"),
+        (.SQLITE_CANTOPEN, "STORE_DISK_FAILED"), (.SQLITE_CORRUPT, "STORE_DISK_FAILED"),
+        (.SQLITE_BUSY, "STORE_COMMIT_FAILED"),
     ])
     func `callers are told what kept a change from being stored`(said: ResultCode, reason: String) {
         let error = EngineError(committing: DatabaseError(resultCode: said), to: "/data/store")
         #expect(error.code == .unavailable)
         #expect(error.reason == reason)
+    }
+
+    @Test(
+        arguments: [
+            (.SQLITE_FULL, "STORE_FULL"), (.SQLITE_IOERR_READ, "STORE_DISK_FAILED"),
+            (.SQLITE_CORRUPT, "STORE_DISK_FAILED"), (.SQLITE_NOTADB, "STORE_DISK_FAILED"),
+            (.SQLITE_BUSY, "STORE_UNAVAILABLE"), (.SQLITE_ERROR, nil), (.SQLITE_MISUSE, nil),
+        ] as [(ResultCode, String?)])
+    func `callers are told what kept the store from being read, unless the engine did`(
+        said: ResultCode, reason: String?
+    ) {
+        let error = EngineError(reading: DatabaseError(resultCode: said), of: "/data/store")
+        #expect(error?.reason == reason)
+        #expect(error == nil || error?.code == .unavailable)
     }
 
     @Test(arguments: [
@@ -736,6 +751,54 @@ import Testing
         }
     }
 
+    @Test func `a store whose pages are damaged says so, and is told of every ten seconds at most`() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.appending(path: "engine.sqlite").path
+            let former = try SQLiteStore(path: path)
+            for number in 0..<100 {
+                try await former.write { try $0.put(Vehicle.at(1, 2), TestID.id("veh-\(number)"), of: TestID.acme) }
+            }
+            try await former.close()
+            let whole = try Data(contentsOf: URL(filePath: path))
+            var damaged = whole
+            for page in stride(from: 4096, to: whole.count, by: 4096) {
+                damaged.replaceSubrange(page..<page + 64, with: Data(repeating: 0xA5, count: 64))
+            }
+            /// Writes over the file where it is, as a disk that fails does.
+            func put(_ bytes: Data) throws {
+                let file = try FileHandle(forWritingTo: URL(filePath: path))
+                try file.write(contentsOf: bytes)
+                try file.close()
+            }
+
+            let (log, clock) = (RecordedLog(), TestClock(TestClock.start))
+            let store = try SQLiteStore(
+                path: path, logger: log.logger, groupLimit: 1, waitingLimit: 10_000, now: { clock.now })
+            let engine = Engine(store: store as any EngineStore, verifier: TextVerifier())
+            #expect(await engine.storeProblems() == [:])
+            try put(damaged)
+            for number in 0..<100 {
+                let id = TestID.id("veh-\(number)", VehicleID.self)
+                let unread = await #expect(throws: EngineError.self) {
+                    _ = try await store.read { try $0.vehicle(id, of: TestID.acme) }
+                }
+                let unchanged = await #expect(throws: EngineError.self) {
+                    try await store.write { _ = try $0.vehicle(id, of: TestID.acme) }
+                }
+                for error in [unread, unchanged] {
+                    #expect(error?.code == .unavailable && error?.reason == "STORE_DISK_FAILED")
+                }
+            }
+            let told = ["The store could not be read", "A group of writes could not be committed"]
+            #expect(log.messages(at: .error) == told)
+            // However often it is asked.
+            for _ in 0..<2 { #expect(await engine.storeProblems() == ["store": "the store cannot be read"]) }
+            try put(whole)
+            #expect(await engine.storeProblems() == [:])
+            try await store.close()
+        }
+    }
+
     @Test func `a store that stays full is told of every ten seconds at most`() async throws {
         try await withTemporaryFolder { folder in
             let (log, clock) = (RecordedLog(), TestClock(TestClock.start))
@@ -766,7 +829,13 @@ import Testing
 
     // MARK: - Groups
 
-    @Test func `a transaction that ends from below fails its whole group and nothing else`() async throws {
+    @Test(
+        arguments: [
+            (nil, "STORE_COMMIT_FAILED"), (.SQLITE_IOERR_READ, "STORE_DISK_FAILED"), (.SQLITE_FULL, "STORE_FULL"),
+        ] as [(ResultCode?, String)])
+    func `a transaction that ends from below fails its whole group and nothing else`(
+        said: ResultCode?, reason: String
+    ) async throws {
         try await self.withHeldStore { store, release in
             let before = store.waitingWrites
             async let first = self.outcome {
@@ -777,6 +846,7 @@ import Testing
                 try await store.write { transaction in
                     let group = (transaction as? GroupedTransaction)?.group as? SQLiteGroup
                     try group?.database.execute(sql: "ROLLBACK")
+                    if let said { throw DatabaseError(resultCode: said) }
                 }
             }
             while store.waitingWrites < before + 2 { await Task.yield() }
@@ -786,7 +856,7 @@ import Testing
             while store.waitingWrites < before + 3 { await Task.yield() }
             release.signal()
             for outcome in await [first, breaking, last] {
-                #expect((outcome as? EngineError)?.reason == "STORE_COMMIT_FAILED")
+                #expect((outcome as? EngineError)?.reason == reason)
             }
             let found = try await store.read { reader in
                 [
