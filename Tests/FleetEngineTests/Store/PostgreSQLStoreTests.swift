@@ -90,7 +90,17 @@ struct PostgreSQLStoreTests {
         let isMade = DispatchSemaphore(value: 0)
         @Sendable func write(_ body: @escaping @Sendable (any EngineTransaction) throws -> Void) -> QueuedWrite {
             QueuedWrite(
-                ticket: 0, run: { .init(isKept: (try? body($0)) != nil, reply: {}) }, reject: { _ in })
+                ticket: 0,
+                run: { transaction in
+                    let failure: (any Error)?
+                    do {
+                        try body(transaction)
+                        failure = nil
+                    } catch {
+                        failure = error
+                    }
+                    return .init(failure: failure, reply: {})
+                }, reject: { _ in })
         }
         let other = Task {
             try await pool.run { session in
