@@ -13,10 +13,12 @@ struct DeliveryWorld: Sendable {
     let engine: Engine
     let clock: TestClock
 
-    init(store: any EngineStore = MemoryStore(), at start: Date = TestClock.start) {
+    init(
+        store: any EngineStore = MemoryStore(), at start: Date = TestClock.start, router: (any RoadRouter)? = nil
+    ) {
         let clock = TestClock(start)
         self.clock = clock
-        self.engine = Engine(store: store, verifier: TextVerifier(), now: { clock.now })
+        self.engine = Engine(store: store, verifier: TextVerifier(), router: router, now: { clock.now })
     }
 
     /// The creation of a task as the published role script makes it.

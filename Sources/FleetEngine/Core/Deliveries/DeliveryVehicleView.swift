@@ -25,9 +25,11 @@ enum DeliveryVehicleView {
         return shown
     }
 
-    /// The stops of a vehicle with the ways to them.
-    static func segments(_ vehicle: DeliveryVehicle, context: CallContext) -> [VehicleJourneySegment] {
-        let way = DeliveryWay(of: vehicle, context: context)
+    /// The stops of a vehicle with the ways to them, up to one of them, or all.
+    static func segments(
+        _ vehicle: DeliveryVehicle, upTo last: Int? = nil, context: CallContext
+    ) -> [VehicleJourneySegment] {
+        let way = DeliveryWay(of: vehicle, upTo: last, context: context)
         return zip(vehicle.remainingVehicleJourneySegments, way.legs).map { stored, leg in
             var segment = stored
             segment.path = leg.path

@@ -30,12 +30,19 @@ struct DeliveryWay {
     private let start: Google_Protobuf_Timestamp
 
     /// Estimates the way; the first leg is what the driver reported, where its route leads to the first stop.
-    init(of vehicle: DeliveryVehicle, context: CallContext) {
+    ///
+    /// - Parameters:
+    ///   - vehicle: The vehicle.
+    ///   - last: The last stop that matters; `nil` where all do.
+    ///   - context: The time of reading, and who estimates.
+    init(of vehicle: DeliveryVehicle, upTo last: Int? = nil, context: CallContext) {
         let now = Google_Protobuf_Timestamp(stamping: context.now)
         var place = vehicle.hasLastLocation ? vehicle.lastLocation.place : nil
         var start = place == nil ? now : vehicle.lastLocation.serverTime
         var legs: [Leg] = []
-        for (index, segment) in vehicle.remainingVehicleJourneySegments.enumerated() {
+        var points = 0
+        let segments = vehicle.remainingVehicleJourneySegments
+        for (index, segment) in segments.prefix(last.map { $0 + 1 } ?? segments.count).enumerated() {
             let goal = segment.stop.plannedLocation.point
             let hasArrived = index == 0 && segment.stop.state == .arrived
             var estimate = place.map { context.routes.estimate(from: $0, to: goal, by: vehicle.type.category) }
@@ -47,6 +54,7 @@ struct DeliveryWay {
                 // From here on nothing is left of the reported duration.
                 if vehicle.hasRemainingDuration { start = DeliveryVehicleView.arrival(of: vehicle) }
             }
+            points += estimate?.path.count ?? 0
             legs.append(
                 Leg(
                     estimate: estimate,
@@ -56,6 +64,9 @@ struct DeliveryWay {
                 )
             )
             place = goal
+        }
+        if points > PathLimit.maximumPoints {
+            for index in legs.indices { legs[index].path = PathLimit.thinned(legs[index].path, of: points) }
         }
         self.legs = legs
         self.now = now

@@ -22,9 +22,7 @@ enum TaskView {
         guard task.state == .open, let vehicle, let last = Journey(of: vehicle).stop(of: id) else { return task }
         var shown = task
         shown.journeySharingInfo = .with { info in
-            info.remainingVehicleJourneySegments = Array(
-                DeliveryVehicleView.segments(vehicle, context: context)[...last]
-            )
+            info.remainingVehicleJourneySegments = DeliveryVehicleView.segments(vehicle, upTo: last, context: context)
             if !showingStops {
                 for index in info.remainingVehicleJourneySegments.indices {
                     info.remainingVehicleJourneySegments[index].clearStop()

@@ -58,7 +58,7 @@ enum TrackingView {
         of vehicle: DeliveryVehicle, to stop: Int, of task: String, _ config: TaskTrackingViewConfig,
         _ info: inout TaskTrackingInfo, context: CallContext
     ) {
-        let way = DeliveryWay(of: vehicle, context: context)
+        let way = DeliveryWay(of: vehicle, upTo: stop, context: context)
         let arrival = way.arrival(at: stop)
         let meters = way.meters(to: stop).map { Int32(clamping: Int64($0.rounded())) }
         let visibility = TrackingVisibility(

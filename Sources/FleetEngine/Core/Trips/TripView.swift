@@ -81,11 +81,11 @@ enum TripView {
         if viewer.routeFormat != .encodedPolylineType, let first = shown.remainingWaypoints.first,
             shown.lastLocation.hasLocation
         {
-            shown.route =
-                context.routes.estimate(
-                    from: shown.lastLocation.location, to: first.location.point,
-                    by: vehicle?.vehicleType.category ?? .unknown
-                ).path
+            let path = context.routes.estimate(
+                from: shown.lastLocation.location, to: first.location.point,
+                by: vehicle?.vehicleType.category ?? .unknown
+            ).path
+            shown.route = PathLimit.thinned(path, of: path.count)
         }
         let isKnown =
             shown.hasCurrentRouteSegmentVersion
