@@ -5,7 +5,7 @@
 package import GRDB
 
 /// What keeps a SQLite file from its use, by what is to be done about it.
-package enum SQLiteTrouble: Hashable, Sendable {
+package enum SQLiteTrouble: Error, Hashable, Sendable {
     /// There is no room on the disk.
     case full
     /// Another process has the file, and kept it for too long.
@@ -42,6 +42,22 @@ package enum SQLiteTrouble: Hashable, Sendable {
             case .SQLITE_NOTADB, .SQLITE_CORRUPT: .damaged
             default: .other
             }
+    }
+
+    /// Tells it to anybody, in a few fixed words.
+    ///
+    /// - Parameter words: What the store does not do for it.
+    /// - Returns: These words, with the reason where there is more to tell.
+    package func told(after words: String) -> String {
+        switch self {
+        case .full: "\(words): its disk is full"
+        case .busy: "\(words): another process keeps it busy"
+        case .readOnly: "\(words): it can only be read"
+        case .failingDisk: "\(words): its disk fails"
+        case .notOpened: "\(words): its file cannot be opened"
+        case .damaged: "\(words): its file is damaged"
+        case .other: words
+        }
     }
 
     /// What may pass and how, as it follows `The store PATH`; `nil` where something is to be mended first.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
+import FleetSQLite
 public import Foundation
 
 /// An error from setting up a token server, issuing a token, or reading or changing what its store holds.
@@ -42,6 +43,8 @@ public struct TokenServerError: Error, Sendable, CustomStringConvertible {
     public var code: Code
     /// What failed and how to fix it, without secrets.
     public var message: String
+    /// What keeps the store's file from its use, where SQLite said so.
+    var trouble: SQLiteTrouble?
     /// Code and message on one line.
     public var description: String { "\(self.code): \(self.message)" }
 

@@ -26,4 +26,14 @@ import Testing
         }
         #expect(found == trouble)
     }
+
+    @Test(arguments: [
+        (SQLiteTrouble.full, "it waits: its disk is full"), (.busy, "it waits: another process keeps it busy"),
+        (.readOnly, "it waits: it can only be read"), (.failingDisk("/data/store"), "it waits: its disk fails"),
+        (.notOpened, "it waits: its file cannot be opened"), (.damaged, "it waits: its file is damaged"),
+        (.other, "it waits"),
+    ])
+    func `anybody may know what is the matter, and not where`(trouble: SQLiteTrouble, words: String) {
+        #expect(trouble.told(after: "it waits") == words)
+    }
 }

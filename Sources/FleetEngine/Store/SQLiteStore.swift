@@ -141,7 +141,7 @@ public final class SQLiteStore: EngineStore {
 
     func status() async throws -> StoreStatus? {
         let isUnread = self.isUnread.withLock { $0 }
-        try await self.reads.read { if isUnread { try $0.lookAnew() } }
+        try await self.naming { try await self.reads.read { if isUnread { try $0.lookAnew() } } }
         if isUnread { self.isUnread.withLock { $0 = false } }
         return nil
     }
@@ -150,10 +150,21 @@ public final class SQLiteStore: EngineStore {
         // Not by a connection: groups that follow each other without a rest would keep it waiting.
         try await self.database.look()
         guard self.isDoubted.withLock({ $0 }) else { return }
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            self.writer.async { continuation.resume(with: Result { try self.tryChange() }) }
+        try await self.naming {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                self.writer.async { continuation.resume(with: Result { try self.tryChange() }) }
+            }
         }
         self.isDoubted.withLock { $0 = false }
+    }
+
+    /// Does something, and names the trouble that SQLite tells of.
+    private func naming(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let error as DatabaseError {
+            throw SQLiteTrouble(error, of: self.database.files.path)
+        }
     }
 
     /// Keeps a change that leaves nothing, and needs room for some resources; none has its key.

@@ -53,8 +53,12 @@ struct StoreHealth: Sendable {
             }
             return problems
         } catch {
-            return ["store": "the store cannot be read"]
+            return ["store": Self.words("the store cannot be read", for: error)]
         }
+    }
+
+    private static func words(_ words: String, for error: any Error) -> String {
+        (error as? SQLiteTrouble)?.told(after: words) ?? words
     }
 
     private static func problem(changing store: any EngineStore) async -> String? {
@@ -65,7 +69,7 @@ struct StoreHealth: Sendable {
             // Whoever asks need not know where it is.
             return "the store's file \(moved.event); \(EngineError.replacedAdvice)"
         } catch {
-            return Self.takesNoChanges
+            return Self.words(Self.takesNoChanges, for: error)
         }
     }
 }

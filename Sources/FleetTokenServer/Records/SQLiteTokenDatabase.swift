@@ -172,25 +172,31 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     }
 
     func probe(commits: Bool) async throws {
-        try await self.connections.writeWithoutTransaction { [written] database in
-            try written?.checkPlace(of: database)
-            try database.setPatience(milliseconds: 2000)
-            defer { try? database.setPatience() }
-            try database.inTransaction(.immediate) {
-                try database.execute(sql: "UPDATE audit_head SET sequence = sequence")
-                try database.inSavepoint {
-                    // It takes more pages than a record does: what has room for it has room for one.
-                    try database.execute(
-                        sql: """
-                            INSERT INTO audit_record (sequence, content, hash)
-                            SELECT sequence + 1, json_object('time_ms', 0, 'probe', hex(zeroblob(8192))), hash FROM audit_head
-                            """)
-                    // What is taken back would never be written otherwise.
-                    if commits { try database.writeChangedPages() }
-                    return .rollback
-                }
-                return commits ? .commit : .rollback
+        try await self.wording {
+            try await self.connections.writeWithoutTransaction { [written] database in
+                try written?.checkPlace(of: database)
+                try Self.probe(database, commits: commits)
             }
+        }
+    }
+
+    private static func probe(_ database: Database, commits: Bool) throws {
+        try database.setPatience(milliseconds: 2000)
+        defer { try? database.setPatience() }
+        try database.inTransaction(.immediate) {
+            try database.execute(sql: "UPDATE audit_head SET sequence = sequence")
+            try database.inSavepoint {
+                // It takes more pages than a record does: what has room for it has room for one.
+                try database.execute(
+                    sql: """
+                        INSERT INTO audit_record (sequence, content, hash)
+                        SELECT sequence + 1, json_object('time_ms', 0, 'probe', hex(zeroblob(8192))), hash FROM audit_head
+                        """)
+                // What is taken back would never be written otherwise.
+                if commits { try database.writeChangedPages() }
+                return .rollback
+            }
+            return commits ? .commit : .rollback
         }
     }
 

@@ -14,6 +14,7 @@ extension TokenServerError {
     init(_ error: DatabaseError, of path: String) {
         let store = "The token server's store \(path)"
         let trouble = SQLiteTrouble(error, of: path)
+        defer { self.trouble = trouble }
         if let passing = trouble.passing {
             self.init(code: .storeUnreachable, message: "\(store) \(passing)")
             return

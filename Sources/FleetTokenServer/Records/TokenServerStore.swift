@@ -174,18 +174,13 @@ public struct TokenServerStore: Sendable {
         do throws(TokenServerError) {
             try await self.check()
         } catch {
-            guard error.code == .storeReplaced else {
-                return Problem(words: "the store cannot be read", cause: error)
-            }
-            return Problem(
-                words: "the store's file \(DurableDatabase.FileMoved.event()); put that very file back, or restart the "
-                    + "server")
+            return Problem("the store cannot be read", for: error)
         }
         let isDoubted = self.refusesRecords
         do {
             try await self.database.probe(commits: isDoubted)
         } catch {
-            return Problem(words: "the store takes no changes", cause: error)
+            return Problem("the store takes no changes", for: error)
         }
         if isDoubted { self.note(isKept: true) }
         return nil
@@ -195,4 +190,17 @@ public struct TokenServerStore: Sendable {
     ///
     /// - Throws: An error of SQLite.
     public func close() throws { try self.database.close() }
+}
+
+extension TokenServerStore.Problem {
+    /// What the store does not do, with the reason as far as anybody may know it.
+    fileprivate init(_ words: String, for error: any Error) {
+        let known = error as? TokenServerError
+        if known?.code == .storeReplaced {
+            let event = DurableDatabase.FileMoved.event()
+            self.init(words: "the store's file \(event); put that very file back, or restart the server")
+        } else {
+            self.init(words: known?.trouble?.told(after: words) ?? words, cause: error)
+        }
+    }
 }

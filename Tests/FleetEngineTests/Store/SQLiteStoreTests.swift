@@ -730,7 +730,7 @@ import Testing
             #expect(refusal?.reason == "STORE_FULL")
             #expect(!kept.isEmpty)
             let engine = Engine(store: store as any EngineStore, verifier: TextVerifier())
-            #expect(await engine.storeProblems() == ["store": "the store takes no changes"])
+            #expect(await engine.storeProblems() == ["store": "the store takes no changes: its disk is full"])
             func stored() async throws -> [String] {
                 try await store.read { reader in
                     var ids: [String] = []
@@ -792,7 +792,8 @@ import Testing
             let told = ["The store could not be read", "A group of writes could not be committed"]
             #expect(log.messages(at: .error) == told)
             // However often it is asked.
-            for _ in 0..<2 { #expect(await engine.storeProblems() == ["store": "the store cannot be read"]) }
+            let problem = "the store cannot be read: its file is damaged"
+            for _ in 0..<2 { #expect(await engine.storeProblems() == ["store": problem]) }
             try put(whole)
             #expect(await engine.storeProblems() == [:])
             try await store.close()

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetOperation
+import FleetSQLite
 import FleetSigning
 import FleetTestSupport
 import FleetTokens
@@ -28,7 +29,11 @@ import Testing
     @Test func `a store that cannot be used is told, and makes an engine one that does not serve`() async {
         let readOnly = StatedStore(store: MemoryStore()) { StoreStatus(time: TestClock.start, takesChanges: false) }
         let broken = StatedStore(store: MemoryStore()) { throw Broken() }
-        for (store, problem) in [(readOnly, "the store takes no changes"), (broken, "the store cannot be read")] {
+        let failing = StatedStore(store: MemoryStore()) { throw SQLiteTrouble.failingDisk("disk I/O error") }
+        for (store, problem) in [
+            (readOnly, "the store takes no changes"), (broken, "the store cannot be read"),
+            (failing, "the store cannot be read: its disk fails"),
+        ] {
             let engine = Engine(store: store, verifier: TextVerifier(), now: { TestClock.start })
             #expect(await engine.storeProblems() == ["store": problem])
             #expect(await !engine.isServing())
