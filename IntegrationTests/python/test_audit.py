@@ -295,7 +295,7 @@ def test_what_is_no_store_is_refused_and_left_as_it_is(tmp_path, service):
         ["keys", "rotate", "--data", tmp_path / "keys", "--role", "driver"],
     ]
     for store, words in [
-        (tmp_path / "empty", "is no store of a token server"), (tmp_path / "text", "is no store of a token server"),
+        (tmp_path / "empty", "is no store of a token server"), (tmp_path / "text", "is damaged or no database"),
         (tmp_path / "engine", "is no store of a token server"), (tmp_path / "gone", f"{tmp_path}/gone is missing"),
         (tmp_path, f"{tmp_path} is a folder, not a file"),
         (tmp_path / "empty" / "below", f"{tmp_path}/empty is a file, not a folder"),

@@ -115,8 +115,6 @@ struct SQLiteTokenDatabase: TokenServerDatabase {
     static func contents(of path: String, isMended: Bool = false) throws -> Contents {
         do {
             return try SQLiteFile.look(at: path, isMended: isMended) { try Self.contents($0) }
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
-            return .others
         } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
             return .halfWritten
         }

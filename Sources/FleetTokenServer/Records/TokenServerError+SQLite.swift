@@ -21,7 +21,7 @@ extension TokenServerError {
         }
         let mending =
             switch trouble {
-            case .damaged: "is damaged: \(error.reason). Put back a backup of it."
+            case .damaged: "is damaged or no database: \(error.reason). Put back a backup of it, or name another."
             case .notOpened:
                 "cannot be opened: \(error.reason). Make it, what is beside it and its folder readable and writable for "
                     + "this user, or name another."

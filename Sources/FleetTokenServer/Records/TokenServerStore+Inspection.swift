@@ -128,8 +128,9 @@ extension TokenServerStore {
                 return .usable(try migrator.hasCompletedMigrations(database) ? .current : .older)
             }
         } catch {
+            let reason = (error as? DatabaseError)?.reason ?? "\(error)"
             return .unusable(
-                "The token server's store \(path) cannot be read: \(error).",
+                "The token server's store \(path) cannot be read: \(reason).",
                 next: "Mend the file's permissions; where it is damaged, put back a backup of it.")
         }
     }

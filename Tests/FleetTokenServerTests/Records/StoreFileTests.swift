@@ -28,10 +28,8 @@ import Testing
         let other = try DatabaseQueue(path: folder.path("other"))
         try other.write { try $0.execute(sql: "CREATE TABLE grdb_migrations (identifier TEXT)") }
         try other.close()
-        let text = String(repeating: "This is no database, and it is long enough to be taken for one. ", count: 40)
         try Data().write(to: folder.url.appending(path: "empty"))
-        try Data(text.utf8).write(to: folder.url.appending(path: "text"))
-        for name in ["empty", "text", "other"] {
+        for name in ["empty", "other"] {
             let before = try Data(contentsOf: folder.url.appending(path: name))
             let error = #expect(throws: TokenServerError.self) { try TokenServerStore(readingAt: folder.path(name)) }
             #expect(error?.message.hasPrefix("\(folder.path(name)) is no store of a token server") == true)
@@ -315,7 +313,8 @@ import Testing
         (.SQLITE_READONLY, .storeUnreachable, "can only be read"),
         (.SQLITE_IOERR_READ, .storeUnreachable, "is on a disk that fails: words. Mend"),
         (.SQLITE_CANTOPEN, .storeUnavailable, "cannot be opened: words. Make it"),
-        (.SQLITE_CORRUPT, .storeUnavailable, "is damaged: words. Put back"),
+        (.SQLITE_CORRUPT, .storeUnavailable, "is damaged or no database: words. Put back"),
+        (.SQLITE_NOTADB, .storeUnavailable, "is damaged or no database: words. Put back"),
         (.SQLITE_ERROR, .storeUnavailable, "cannot be used: words. Put back"),
     ])
     func `what SQLite says tells what may pass from what is to be mended`(
@@ -326,16 +325,34 @@ import Testing
         #expect(error.message.hasPrefix("The token server's store /data/store \(words)"), "\(error)")
     }
 
-    @Test func `a damaged store is told as one`() throws {
+    /// Whoever moves it away for a new one loses what a backup may still have.
+    @Test(arguments: [(0x00, 0), (0xFF, 0), (0xFF, 4096), (0x61, 0)] as [(UInt8, Int)])
+    func `a damaged store is told as one, whatever it is opened for, and stays as it is`(
+        byte: UInt8, begin: Int
+    ) throws {
         let folder = try Folder()
-        try TokenServerStore(creatingAt: folder.path("store")).close()
+        let path = folder.path("store")
+        try TokenServerStore(creatingAt: path).close()
         let file = folder.url.appending(path: "store")
         let whole = try Data(contentsOf: file)
-        try (whole.prefix(4096) + Data(repeating: 0xFF, count: whole.count - 4096)).write(to: file)
-        let error = #expect(throws: TokenServerError.self) { try TokenServerStore(openingAt: folder.path("store")) }
-        #expect(error?.code == .storeUnavailable)
-        #expect(error?.message.contains("is damaged: ") == true)
-        #expect(error?.message.hasSuffix("Put back a backup of it.") == true)
+        let damaged = whole.prefix(begin) + Data(repeating: byte, count: whole.count - begin)
+        try damaged.write(to: file)
+        for open in [
+            TokenServerStore.init(creatingAt:), TokenServerStore.init(openingAt:), TokenServerStore.init(readingAt:),
+            TokenServerStore.init(listingAt:),
+        ] as [(String) throws -> TokenServerStore] {
+            let error = #expect(throws: TokenServerError.self) { try open(path) }
+            #expect(error?.code == .storeUnavailable)
+            #expect(error?.message.hasPrefix("The token server's store \(path) is damaged or no database: ") == true)
+            #expect(error?.message.hasSuffix(". Put back a backup of it, or name another.") == true)
+        }
+        guard case .unusable(let problem, next: let next) = TokenServerStore.inspect(file: path) else {
+            Issue.record("It cannot be used.")
+            return
+        }
+        #expect(problem.hasPrefix("The token server's store \(path) cannot be read: ") && !problem.contains("SELECT"))
+        #expect(next.contains("put back a backup of it"))
+        #expect(try Data(contentsOf: file) == damaged)
     }
 
     @Test func `what is in the way of a store is told in words`() throws {
