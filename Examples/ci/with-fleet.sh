@@ -12,6 +12,10 @@
 set -euo pipefail
 
 (($#)) || { echo "usage: with-fleet.sh COMMAND [ARGUMENT...]" >&2; exit 2; }
+command -v fleetpass >/dev/null || {
+  echo "with-fleet: fleetpass is not on the PATH; build it (swift build -c release --product fleetpass) and add its folder." >&2
+  exit 69
+}
 work=$(mktemp -d)
 fleetpass up --data "$work/data" --port 0 --grpc-port 0 >"$work/ready" &
 up=$!

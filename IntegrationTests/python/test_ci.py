@@ -103,6 +103,14 @@ def test_what_would_run_beside_the_servers_is_asked_for():
     assert (result.returncode, result.stdout) == (2, "") and "usage: with-fleet.sh" in result.stderr
 
 
+def test_who_has_no_fleetpass_on_the_path_is_told_how_to_get_it(tmp_path):
+    (tmp_path / "bash").symlink_to(shutil.which("bash"))
+    result = subprocess.run(
+        [EXAMPLE / "with-fleet.sh", "true"], capture_output=True, text=True, check=False, env={"PATH": str(tmp_path)})
+    assert (result.returncode, result.stdout) == (69, "")
+    assert "--product fleetpass" in result.stderr and result.stderr.count("\n") == 1
+
+
 def test_a_job_s_image_has_what_the_tests_here_were_tried_with():
     tried = (ROOT / "IntegrationTests/python/requirements.txt").read_text(encoding="utf-8").splitlines()
     wanted = [line for line in (EXAMPLE / "requirements.txt").read_text(encoding="utf-8").splitlines() if line[0] != "#"]
