@@ -108,6 +108,22 @@ import Testing
         }
     }
 
+    @Test(arguments: 0..<24)
+    func `a text is read to its end wherever the text of its bytes begins and ends`(length: Int) throws {
+        for last in ["", "~", "é", "\u{7F}", #"\n"#, #"\""#, #"\u00e9"#] {
+            for place in 0...length {
+                let text = String(repeating: "~", count: place) + last + String(repeating: "x", count: length - place)
+                let json = "[\"\(text)\",\"\(text)\"]"
+                let read = try JSONDecoder().decode([String].self, from: Data(json.utf8))
+                #expect(try JSONValue(parsing: json.utf8) == .array(read.map { .string($0) }))
+                for byte in [0, 9, 0x1F, 0xC3, 0xFF] as [UInt8] {
+                    let broken = [UInt8](json.utf8.prefix(2 + place)) + [byte] + json.utf8.dropFirst(2 + place)
+                    #expect(throws: TokenError.self) { try JSONValue(parsing: broken) }
+                }
+            }
+        }
+    }
+
     @Test func `a number that JSON cannot write is written as null into a larger text`() throws {
         let value = JSONValue.array([.double(.infinity), .double(0.5)])
         #expect(String(decoding: try JSONEncoder().encode(value), as: UTF8.self) == "[null,0.5]")

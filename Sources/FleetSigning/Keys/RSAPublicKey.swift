@@ -99,7 +99,7 @@ public struct RSAPublicKey: TokenKey {
     /// Whether the RS256 signature fits the message.
     public func isValidSignature(_ signature: [UInt8], for message: [UInt8]) -> Bool {
         self.key.isValidSignature(
-            _RSA.Signing.RSASignature(rawRepresentation: Data(signature)),
+            _RSA.Signing.RSASignature(rawRepresentation: signature),
             for: message.withUnsafeBytes(Crypto.SHA256.hash(bytes:)),
             padding: .insecurePKCS1v1_5
         )

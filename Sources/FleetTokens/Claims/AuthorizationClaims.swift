@@ -72,6 +72,9 @@ public struct AuthorizationClaims: Hashable, Sendable {
             && self.taskList == nil && self.tracking == nil
     }
 
+    /// Whether there are claims that the engine ignores.
+    var hasIgnored: Bool { !self.additional.isEmpty || !self.namesOfOtherValues.isEmpty }
+
     /// The names of all claims that the engine ignores, in order; nothing is granted by them.
     package var ignoredNames: [String] { (self.additional.keys + self.namesOfOtherValues).sorted() }
 

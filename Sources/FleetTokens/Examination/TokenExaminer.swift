@@ -74,10 +74,11 @@ public struct TokenExaminer: Hashable, Sendable {
         var payload = TokenPayload(jws.payload)
         let key = try self.findKey(for: jws, &payload, in: keys, recording: &recorder)
         let claims = try TokenClaims.read(&payload, recording: &recorder)
+        let account = key.map { $0.account ?? TrustedAccount(email: claims.issuer) }
 
         try recorder.require(
             .issuer,
-            claims.issuer == claims.subject && (key?.account.map { $0.email == claims.issuer } ?? true),
+            claims.issuer == claims.subject && (account == nil || account?.email == claims.issuer),
             found: claims.issuer.shown(),
             .unauthenticated(
                 .issuerMismatch,
@@ -100,7 +101,6 @@ public struct TokenExaminer: Hashable, Sendable {
         try self.checkTimes(
             issuedAt: claims.issuedAt, notBefore: claims.notBefore, expiresAt: claims.expiresAt, now: now,
             recording: &recorder)
-        let account = key.map { $0.account ?? TrustedAccount(email: claims.issuer) }
         var deviations = recorder.deviations
         deviations.formUnion(DeviationSet(of: claims, account: account))
         return Examination(

@@ -114,7 +114,7 @@ public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// A token without claims, or with none that counts, of an account that needs some.
     static func claimsMissing(_ claims: AuthorizationClaims?) -> Self {
-        let areIgnored = claims?.ignoredNames.isEmpty == false
+        let areIgnored = claims?.hasIgnored == true
         // The service's own words, which alone are known: programs and people look for them.
         let published = claims == nil ? "JWT does not contain any scopes. " : ""
         return .permissionDenied(

@@ -5,14 +5,18 @@
 /// The strict base64url of compact JWS (RFC 7515 §2): no padding, no white space, canonical last character.
 package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-    private static let values: [UInt8] = {
-        var table = [UInt8](repeating: 0xFF, count: 256)
-        for (value, character) in alphabet.enumerated() { table[Int(character)] = UInt8(value) }
-        return table
+    /// What each byte is worth as the first, second, third and fourth of four characters, one table after the other; the
+    /// highest bit tells that it is none.
+    private static let values: [UInt32] = {
+        var tables = [UInt32](repeating: 1 << 31, count: 4 * 256)
+        for (value, character) in alphabet.enumerated() {
+            for place in 0..<4 { tables[place * 256 + Int(character)] = UInt32(value) << (18 - 6 * UInt32(place)) }
+        }
+        return tables
     }()
 
     /// Whether a byte is one of the 64 characters.
-    package static func isCharacter(_ byte: UInt8) -> Bool { self.values[Int(byte)] != 0xFF }
+    package static func isCharacter(_ byte: UInt8) -> Bool { self.values[Int(byte)] >> 31 == 0 }
 
     /// The text for some bytes, as ASCII.
     package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
@@ -52,7 +56,7 @@ package enum Base64URL {
     private static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         return self.values.withUnsafeBufferPointer { values in
-            // An unknown character sets the two highest bits.
+            // An unknown character sets the highest bit.
             var seen: UInt32 = 0
             var rest: UInt32 = 0
             var bits: UInt32 = 0
@@ -60,12 +64,10 @@ package enum Base64URL {
                 var position = 0
                 // Four characters are three bytes.
                 while position + 4 <= text.count {
-                    let first = UInt32(values[Int(text[position])])
-                    let second = UInt32(values[Int(text[position + 1])])
-                    let third = UInt32(values[Int(text[position + 2])])
-                    let fourth = UInt32(values[Int(text[position + 3])])
-                    seen |= first | second | third | fourth
-                    let word = first << 18 | second << 12 | third << 6 | fourth
+                    let word =
+                        values[Int(text[position])] | values[0x100 + Int(text[position + 1])]
+                        | values[0x200 + Int(text[position + 2])] | values[0x300 + Int(text[position + 3])]
+                    seen |= word
                     output[count] = UInt8(truncatingIfNeeded: word >> 16)
                     output[count + 1] = UInt8(truncatingIfNeeded: word >> 8)
                     output[count + 2] = UInt8(truncatingIfNeeded: word)
@@ -73,7 +75,7 @@ package enum Base64URL {
                     count += 3
                 }
                 for character in text[position...] {
-                    let value = UInt32(values[Int(character)])
+                    let value = values[0x300 + Int(character)]
                     seen |= value
                     rest = rest << 6 | value & 0x3F
                     bits += 6
@@ -85,7 +87,7 @@ package enum Base64URL {
                 }
             }
             // Bits left over from the last character must be zero, or two texts would mean the same bytes.
-            return seen < 64 && rest & (1 << bits - 1) == 0 ? bytes : nil
+            return seen >> 31 == 0 && rest & (1 << bits - 1) == 0 ? bytes : nil
         }
     }
 }

@@ -37,7 +37,8 @@ package struct JSONObject: Sendable {
     /// The member of this key, or `nil`; set it to add, replace or remove one.
     package subscript(key: String) -> JSONValue? {
         get {
-            for member in self.members where member.key == key { return member.value }
+            // By its place, so that no other member's value is copied on the way.
+            for place in self.members.indices where self.members[place].key == key { return self.members[place].value }
             return nil
         }
         set {

@@ -93,10 +93,10 @@ struct JSONReader {
         self.position += 1
         let start = self.position
         // Most strings hold no escape and are read in one piece; plain ASCII needs no validation either.
-        let (end, bits) = Self.plainText(in: self.bytes, from: start)
+        let (end, isASCII) = self.bytes.withUnsafeBytes { PlainText.find(in: $0, from: start) }
         self.position = end
         if self.take(UInt8(ascii: "\"")) {
-            if bits < 0x80 { return String(decoding: self.bytes[start..<end], as: UTF8.self) }
+            if isASCII { return String(decoding: self.bytes[start..<end], as: UTF8.self) }
             return try self.text(of: self.bytes[start..<end])
         }
         var text = Array(self.bytes[start..<end])
@@ -121,21 +121,6 @@ struct JSONReader {
             throw self.error("a text has more than \(String.maximumMarksInARow) combining marks in a row")
         }
         return text
-    }
-
-    /// Where the text without escapes ends, and the bits that any of its bytes has.
-    private static func plainText(in bytes: [UInt8], from start: Int) -> (end: Int, bits: UInt8) {
-        bytes.withUnsafeBufferPointer { bytes in
-            var end = start
-            var bits: UInt8 = 0
-            while end < bytes.count {
-                let byte = bytes[end]
-                guard byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { break }
-                bits |= byte
-                end += 1
-            }
-            return (end, bits)
-        }
     }
 
     private mutating func escape(into text: inout [UInt8]) throws(TokenError) {

@@ -144,7 +144,7 @@ extension JSONValue {
         defer { bytes.append(UInt8(ascii: "\"")) }
         // Almost every text is written as it stands.
         let isWritten = text.utf8.withContiguousStorageIfAvailable { text in
-            guard !self.needsEscape(UnsafeRawBufferPointer(text)) else { return false }
+            guard PlainText.find(in: UnsafeRawBufferPointer(text), from: 0).end == text.count else { return false }
             bytes.append(contentsOf: text)
             return true
         }
@@ -164,23 +164,5 @@ extension JSONValue {
             default: bytes.append(byte)
             }
         }
-    }
-
-    /// Whether a text holds a quotation mark, a backslash or a control character; it is looked at 8 bytes at a time.
-    private static func needsEscape(_ text: UnsafeRawBufferPointer) -> Bool {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let highBits = ones << 7
-        /// The high bits of the bytes below a limit of at most 128, if any is.
-        func below(_ limit: UInt8, _ word: UInt64) -> UInt64 { (word &- ones &* UInt64(limit)) & ~word & highBits }
-        func equal(_ byte: UInt8, _ word: UInt64) -> UInt64 { below(1, word ^ (ones &* UInt64(byte))) }
-        func isSpecial(_ word: UInt64) -> Bool {
-            below(0x20, word) | equal(UInt8(ascii: "\""), word) | equal(UInt8(ascii: "\\"), word) != 0
-        }
-        var position = 0
-        while position + 8 <= text.count {
-            if isSpecial(text.loadUnaligned(fromByteOffset: position, as: UInt64.self)) { return true }
-            position += 8
-        }
-        return text[position...].contains { isSpecial(ones &* UInt64($0)) }
     }
 }

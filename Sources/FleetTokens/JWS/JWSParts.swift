@@ -2,6 +2,8 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
+
 /// A compact JWS of any kind (RFC 7515 §7.1) in its parts: strict base64url, and a header that is strict JSON.
 ///
 /// What the header should say is for the reader of each kind to judge.
@@ -37,9 +39,8 @@ package struct JWSParts: Sendable {
         guard text.count <= longest else { throw .size }
         let bytes = Array(text)
         let dot = UInt8(ascii: ".")
-        guard let first = bytes.firstIndex(of: dot), let second = bytes[(first + 1)...].firstIndex(of: dot) else {
-            throw .form
-        }
+        guard let first = bytes.firstIndex(of: dot, from: 0), let second = bytes.firstIndex(of: dot, from: first + 1)
+        else { throw .form }
         guard let header = Base64URL.decode(bytes[..<first]),
             let payload = Base64URL.decode(bytes[(first + 1)..<second]),
             let signature = Base64URL.decode(bytes[(second + 1)...])
@@ -58,5 +59,15 @@ package struct JWSParts: Sendable {
         self.signingInput = Array(bytes[..<second])
         self.payload = payload
         self.signature = signature
+    }
+}
+
+extension [UInt8] {
+    /// Where a byte stands first at or after a position; of a token's hundreds, the system looks at many at once.
+    fileprivate func firstIndex(of byte: UInt8, from start: Int) -> Int? {
+        self.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return nil }
+            return memchr(base + start, Int32(byte), bytes.count - start).map { UnsafeRawPointer($0) - base }
+        }
     }
 }

@@ -14,7 +14,7 @@ extension DeviationSet {
         self = []
         if claims.expiresAt - claims.issuedAt != 3600 { self.insert(.lifetimeNotOneHour) }
         guard let authorization = claims.authorization else { return }
-        if !authorization.ignoredNames.isEmpty { self.insert(.tokenWithUnknownClaim) }
+        if authorization.hasIgnored { self.insert(.tokenWithUnknownClaim) }
         guard let account else { return }
         if account.isForDevices, authorization.hasWildcard { self.insert(.wildcardInDeviceToken) }
         if !account.usableClaims.isSuperset(of: authorization.kinds) { self.insert(.claimThatOpensNothing) }

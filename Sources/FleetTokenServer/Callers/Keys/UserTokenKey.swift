@@ -44,7 +44,7 @@ struct UserTokenKey: Sendable {
         switch self.material {
         case .rsa(let key):
             return key.isValidSignature(
-                _RSA.Signing.RSASignature(rawRepresentation: Data(signature)),
+                _RSA.Signing.RSASignature(rawRepresentation: signature),
                 for: Crypto.SHA256.hash(data: message), padding: .insecurePKCS1v1_5)
         case .p256(let key):
             guard signature.count == 64, let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
