@@ -162,6 +162,7 @@ let package = Package(
         .target(
             name: "FleetPostgreSQL",
             dependencies: [
+                "FleetOperation",
                 "FleetTokens",
                 .target(name: "CLibPQ", condition: .when(traits: ["Server"])),
                 server("Logging", "swift-log"),
@@ -403,7 +404,9 @@ let package = Package(
         ),
         .testTarget(
             name: "FleetPostgreSQLTests",
-            dependencies: ["FleetPostgreSQL", "PostgreSQLTestSupport", server("Logging", "swift-log")],
+            dependencies: [
+                "FleetPostgreSQL", "FleetTokens", "PostgreSQLTestSupport", server("Logging", "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import FleetOperation
 import FleetTokens
-import Foundation
+package import Foundation
 package import Logging
 
 /// A few connections to one database, each on a thread of its own; what waits is served in the order of its arrival.
@@ -28,13 +29,14 @@ package final class PostgreSQLPool: Sendable {
     ///   - connections: How many connections to make at most.
     ///   - limits: How long is waited for what.
     ///   - tables: The tables, which each new connection looks at; pools of one store share them.
-    ///   - logger: Hears when the server is lost and found again.
+    ///   - logger: Hears when the server is lost and found again; of what recurs, every ten seconds at most.
+    ///   - now: The clock of the log.
     package init(
         _ address: PostgreSQLAddress, connections: Int, limits: PostgreSQLLimits = PostgreSQLLimits(),
-        tables: PostgreSQLTables? = nil, logger: Logger
+        tables: PostgreSQLTables? = nil, logger: Logger, now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.address = address
-        self.shared = Shared(address: address, limits: limits, tables: tables, logger: logger)
+        self.shared = Shared(address: address, limits: limits, tables: tables, logger: logger, now: now)
         let count = max(1, connections)
         self.shared.state.withLock { $0.threads = count }
         for number in 1...count {
@@ -132,16 +134,28 @@ extension PostgreSQLPool {
         let limits: PostgreSQLLimits
         let tables: PostgreSQLTables?
         let logger: Logger
+        private let shortages: RecurringLog
+        private let failures: RecurringLog
+        private let silences: RecurringLog
         let state = Locked(State())
         private let arrivals = DispatchSemaphore(value: 0)
         /// Ends the rest of threads that have no session.
         private let closing = DispatchSemaphore(value: 0)
 
-        init(address: PostgreSQLAddress, limits: PostgreSQLLimits, tables: PostgreSQLTables?, logger: Logger) {
+        init(
+            address: PostgreSQLAddress, limits: PostgreSQLLimits, tables: PostgreSQLTables?, logger: Logger,
+            now: @escaping @Sendable () -> Date
+        ) {
             self.address = address
             self.limits = limits
             self.tables = tables
             self.logger = logger
+            func log(_ message: Logger.Message, _ level: Logger.Level) -> RecurringLog {
+                RecurringLog(message, level: level, logger: logger, now: now)
+            }
+            self.shortages = log("PostgreSQL gives no more connections", .warning)
+            self.failures = log("PostgreSQL cannot be used", .error)
+            self.silences = log("PostgreSQL does not answer", .error)
         }
 
         func admit(_ job: @escaping Job) -> PostgreSQLError? {
@@ -251,10 +265,10 @@ extension PostgreSQLPool {
                     return true
                 }
                 guard isMissed else {
-                    self.logger.warning("PostgreSQL gives no more connections", metadata: ["error": "\(error)"])
+                    self.shortages.note("\(error)", ["error": "\(error)"])
                     throw error
                 }
-                self.logger.error("PostgreSQL cannot be used", metadata: ["error": "\(error)"])
+                self.failures.note("\(error)", ["error": "\(error)"])
                 self.refuseWaiting(error) { $0.failed(error, begun: start) }
                 throw error
             }
@@ -307,7 +321,7 @@ extension PostgreSQLPool {
                 code: .unreachable,
                 message: "\(self.address) does not answer any more; look after the server and the network.")
             let isInDoubt = self.refuseWaiting(error) { $0.fellSilent(error, begun: begin) }
-            if isInDoubt { self.logger.error("PostgreSQL does not answer", metadata: ["error": "\(error)"]) }
+            if isInDoubt { self.silences.note("\(error)", ["error": "\(error)"]) }
         }
     }
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetPostgreSQL
+import FleetTokens
 import Foundation
 import Logging
 import PostgreSQLTestSupport
@@ -49,6 +50,36 @@ struct PostgreSQLOutageTests {
             #expect(isReadOnly == "off")
             await pool.close()
         }
+    }
+
+    @Test func `a server that cannot be reached is told of once in ten seconds, however many look for it`() async throws
+    {
+        let silent = try SilentHost()
+        defer { silent.stop() }
+        let told = Locked<[String]>([])
+        let pool = PostgreSQLPool(
+            try PostgreSQLAddress("postgresql://fleetpass@127.0.0.1:\(silent.port)/fleetpass"), connections: 20,
+            limits: PostgreSQLLimits(connect: .seconds(2)), logger: Logger(label: "test") { _ in Lines(told: told) },
+            now: { Date(timeIntervalSince1970: 1_800_000_000) })
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { _ = try? await pool.run { try $0.query("SELECT 1").count } } }
+        }
+        #expect(told.withLock { $0 } == ["PostgreSQL cannot be used"])
+        await pool.close()
+    }
+
+    /// Keeps the messages of what is logged.
+    private struct Lines: LogHandler {
+        let told: Locked<[String]>
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.info
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { self.metadata[key] }
+            set { self.metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { self.told.withLock { $0.append("\(event.message)") } }
     }
 
     @Test func `where a server can only be read, the advice is to promote one or to wait`() async throws {
