@@ -21,10 +21,10 @@ failed=0
 step() {
   local name=$1
   shift
-  if "$@" >"$work/step.log" 2>&1 </dev/null; then
+  if "$@" >"$work/step.output" 2>&1 </dev/null; then
     echo "ok      $name"
   else
-    cat "$work/step.log" >&2
+    cat "$work/step.output" >&2
     echo "FAILED  $name"
     failed=1
     return 1
