@@ -41,6 +41,12 @@ ends_with() {
   ((code == $1)) || { echo "ended with $code"; return 1; }
 }
 
+# Waits at most 60 s until a process that this shell began ends, and ends as it did.
+ends() {
+  timeout 60 tail --pid="$1" -f /dev/null || { echo "it still runs"; return 1; }
+  wait "$1"
+}
+
 # Files that cannot be read are no proof: of these, grep ends with 2.
 holds_no_token() {
   ends_with 1 grep -E 'eyJ[A-Za-z0-9_-]{8}' "$@"
@@ -171,7 +177,7 @@ step "the trip gets its vehicle" backend PUT "trips/trip-7?updateMask=tripStatus
 step "the customer sees the driver come" appears "$work/consumer.log" '^trip the driver is on the way$'
 step "the trip ends" backend PUT "trips/trip-7?updateMask=tripStatus" '{"tripStatus":"COMPLETE"}'
 step "the customer sees the end" appears "$work/consumer.log" '^trip arrived$'
-step "the customer's app ends by itself" wait "$consumer"
+step "the customer's app ends by itself" ends "$consumer"
 
 export FLEETPASS_SECRET=wrong
 "$programs/driver-app-cli" --vehicle veh-3 --interval 5 --route "$root/Examples/routes/bay-area-trip-1.gpx" \
