@@ -104,15 +104,9 @@ swift_tests() {
   shift
   local code=0 run bad left_out
   swift test --skip-build --disable-xctest "$@" </dev/null >"$work/swift-tests.log" 2>&1 || code=$?
-  run=$(sed -nE 's/.*Test run with ([0-9]+) tests?.*/\1/p' "$work/swift-tests.log" | awk '{ sum += $1 } END { print sum + 0 }')
-  bad=$(grep -cE '^✘ Test .* failed after ' <(grep -v 'Test run with' "$work/swift-tests.log") || true)
+  count_tests "$work/swift-tests.log" "$code"
   sed -nE 's/^➜ +Test (.*) skipped(: .*|)\.?$/\1\2/p' "$work/swift-tests.log" >"$work/left-out"
   left_out=$(wc -l <"$work/left-out")
-  # A run that crashed has no closing line, or one that does not name the test at fault.
-  if ((code != 0 && bad == 0)) || ((run == 0)); then
-    bad=$((bad + 1))
-    run=$((run > 0 ? run : 1))
-  fi
   ((bad == 0)) || { grep -E '✘|error:|Fatal' "$work/swift-tests.log" >&2 || tail -n 40 "$work/swift-tests.log" >&2; }
   echo "$run run, $bad failed, $left_out skipped" >&2
   failed=$((failed + bad))

@@ -26,18 +26,23 @@ swift build --build-tests --sanitize=thread --scratch-path "$scratch"
 export TSAN_OPTIONS="halt_on_error=0:history_size=4:log_path=$work/report:suppressions=$PWD/Scripts/thread-sanitizer.suppressions"
 export FLEETPASS_EXPLORED_STATES=10000
 
-run=0
+reports() {
+  cat "$work"/report.* 2>/dev/null | grep -c '^WARNING: ThreadSanitizer' || true
+}
+
+total=0
 failed=0
 tests() {
-  local code=0 count bad
+  local code=0 run bad known
+  known=$(reports)
   swift test --skip-build --sanitize=thread --scratch-path "$scratch" --disable-xctest "$@" </dev/null >"$work/log" 2>&1 || code=$?
-  count=$(sed -nE 's/.*Test run with ([0-9]+) tests?.*/\1/p' "$work/log" | awk '{ sum += $1 } END { print sum + 0 }')
-  bad=$(grep -v 'Test run with' "$work/log" | grep -cE '^✘ Test .* failed after ' || true)
-  # The sanitizer's own exit code says that there were reports, which are counted below.
-  ((count > 0)) || bad=$((bad + 1))
+  echo "exit code $code" >&2
+  # The sanitizer's own exit code says that there were reports, which are counted apart.
+  (($(reports) == known)) || code=0
+  count_tests "$work/log" "$code"
   ((bad == 0)) || { grep -E '✘|error:|Fatal' "$work/log" || tail -n 40 "$work/log"; } >&2
-  echo "exit code $code, $count run, $bad failed" >&2
-  run=$((run + count))
+  echo "$run run, $bad failed" >&2
+  total=$((total + run))
   failed=$((failed + bad))
 }
 
@@ -49,6 +54,6 @@ else
   tests --filter "$proofs"
 fi
 cat "$work"/report.* >&2 2>/dev/null || true
-reports=$(cat "$work"/report.* 2>/dev/null | grep -c '^WARNING: ThreadSanitizer' || true)
-echo "$run run, $failed failed, $reports reports"
+reports=$(reports)
+echo "$total run, $failed failed, $reports reports"
 ((failed == 0 && reports == 0))
