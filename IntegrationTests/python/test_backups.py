@@ -5,9 +5,11 @@
 
 import getpass
 import re
+import shlex
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,11 @@ from test_ci import search_path
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ENGINE_STORE = "fleetpass.sqlite"
+SQLITE3 = """
+import shlex, sqlite3, sys
+
+sqlite3.connect(sys.argv[1]).backup(sqlite3.connect(shlex.split(sys.argv[2])[1]))
+"""
 
 
 def section(page, title):
@@ -30,6 +37,16 @@ def run_lines(folder, lines, names, **programs):
     return subprocess.run(
         ["bash", "-c", re.sub(r"(?<= --owner=)[\w-]+", getpass.getuser(), text)], cwd=folder, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, check=False, env=search_path(folder, **programs))
+
+
+def test_a_copy_of_a_store_is_whole_and_its_owner_s_alone(tmp_path, service):
+    lines = re.findall("^ {4}(.*)$", section("token-server.md", "Backups"), re.MULTILINE)
+    result = run_lines(
+        tmp_path, ["umask 022", *lines], {"DIR": str(service.data), "COPY": "copy", "DATABASE": "fleetpass"},
+        sqlite3=f'exec {shlex.quote(sys.executable)} -c {shlex.quote(SQLITE3)} "$@"', pg_dump="echo >${2#--file=}")
+    copies = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("copy.*")}
+    assert copies == {"copy.sqlite": 0o600, "copy.dump": 0o600}, result.stderr
+    assert run("audit", "verify", "--store", tmp_path / "copy.sqlite").returncode == 0
 
 
 @pytest.fixture
