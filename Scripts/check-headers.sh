@@ -25,39 +25,51 @@ check() {
   return "$bad"
 }
 
+# Prints the source files that git knows here or would add, each with a NUL behind it.
+sources() {
+  git ls-files -z --cached --others --exclude-standard -- '*.swift' '*.c' '*.h' '*.m' '*.go' '*.sh' '*.py' '*.proto' \
+    '*.js' '*.mjs' '*.css' '*.html' '*.svg' '*.yaml' '*.service' '*Containerfile' .dockerignore .ci/run
+}
+
 self_test() {
-  local folder
+  local folder file made found=0
   folder=$(mktemp -d)
   # shellcheck disable=SC2064
   trap "rm -rf '$folder'" EXIT
-  mkdir "$folder/Generated"
-  printf '// Fleetpass\n// Licence: see LICENSE in the project root.\n// SPDX-License-Identifier: Apache-2.0\n\nlet a = 1\n' \
-    >"$folder/good.swift"
-  printf '#!/bin/sh\n# Fleetpass\n# Licence: see LICENSE in the project root.\n# SPDX-License-Identifier: Apache-2.0\n' \
-    >"$folder/good.sh"
-  printf '// DO NOT EDIT.\n' >"$folder/Generated/good.swift"
-  printf '// DO NOT EDIT.\n' >"$folder/bad-place.swift"
-  printf 'let a = 1\n' >"$folder/bad-missing.swift"
-  printf '// Fleetpass\n// SPDX-License-Identifier: Apache-2.0\n' >"$folder/bad-line.swift"
-  printf '// Fleetpass\n// Licence: see LICENSE in the project root.\n// SPDX-License-Identifier: MIT\n' >"$folder/bad-id.swift"
-  local file
-  for file in "$folder"/good.* "$folder/Generated/good.swift"; do
-    check "$file" || { echo "check-headers: the self-test's good file $file was refused." >&2; return 1; }
+  # A hook's variables would name the project's repository.
+  # shellcheck disable=SC2046
+  unset $(git rev-parse --local-env-vars)
+  cd "$folder"
+  git init --quiet
+  mkdir -p Sources/Generated
+  local rest='Licence: see LICENSE in the project root.\n'
+  printf "// Fleetpass\n// ${rest}// SPDX-License-Identifier: Apache-2.0\n\nlet a = 1\n" >good.swift
+  printf "#!/bin/sh\n# Fleetpass\n# ${rest}# SPDX-License-Identifier: Apache-2.0\n" >good.sh
+  printf "<!doctype html>\n<!--\n// Fleetpass\n// ${rest}// SPDX-License-Identifier: Apache-2.0\n-->\n" >good.html
+  printf '// DO NOT EDIT.\n' >Sources/Generated/good.swift
+  printf '// DO NOT EDIT.\n' >bad-place.swift
+  printf 'let a = 1\n' >bad-missing.swift
+  printf '// Fleetpass\n// SPDX-License-Identifier: Apache-2.0\n' >bad-line.swift
+  printf "// Fleetpass\n// ${rest}// SPDX-License-Identifier: MIT\n" >bad-id.swift
+  for file in bad.js bad.mjs bad.css bad.html bad.svg bad.go bad.yaml bad.service Containerfile; do
+    printf 'a\n' >"$file"
   done
-  for file in "$folder"/bad-*; do
+  made=(*.* Containerfile Sources/Generated/*)
+  while IFS= read -r -d '' file; do
     if check "$file" 2>/dev/null; then
-      echo "check-headers: the self-test's bad file $file was accepted." >&2
-      return 1
+      [[ $file == *good.* ]] || { echo "check-headers: the self-test's bad file $file was accepted." >&2; return 1; }
+    else
+      [[ $file != *good.* ]] || { echo "check-headers: the self-test's good file $file was refused." >&2; return 1; }
     fi
-  done
+    found=$((found + 1))
+  done < <(sources)
+  ((found == ${#made[@]})) || { echo "check-headers: of the self-test's ${#made[@]} files $found were found." >&2; return 1; }
 }
 
 if [[ ${1:-} == --self-test ]]; then
   self_test
   exit
 fi
-mapfile -d '' -t files < <(
-  git ls-files -z --cached --others --exclude-standard -- '*.swift' '*.c' '*.h' '*.m' '*.sh' '*.py' '*.proto' .ci/run
-)
+mapfile -d '' -t files < <(sources)
 ((${#files[@]})) || { echo "check-headers: no source files were found." >&2; exit 1; }
 check "${files[@]}"
