@@ -8,12 +8,18 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# In a variable, a pattern is the same to every version of bash.
+header='(//|#) Fleetpass[^
+]*
+(//|#) Licence: see LICENSE in the project root\.
+(//|#) SPDX-License-Identifier: Apache-2\.0'
+
 # Succeeds when the file has the header in its first five lines: a shebang or tools version may come first.
 has_header() {
   local start
   start=$(head -n 5 "$1")
   [[ $start == *"DO NOT EDIT."* && $1 == */Generated/* ]] && return 0
-  [[ $start =~ (//|\#)\ Fleetpass[^$'\n']*$'\n'(//|\#)\ Licence:\ see\ LICENSE\ in\ the\ project\ root\.$'\n'(//|\#)\ SPDX-License-Identifier:\ Apache-2\.0 ]]
+  [[ $start =~ $header ]]
 }
 
 check() {
@@ -70,6 +76,7 @@ if [[ ${1:-} == --self-test ]]; then
   self_test
   exit
 fi
-mapfile -d '' -t files < <(sources)
+files=()
+while IFS= read -r -d '' file; do files+=("$file"); done < <(sources)
 ((${#files[@]})) || { echo "check-headers: no source files were found." >&2; exit 1; }
 check "${files[@]}"

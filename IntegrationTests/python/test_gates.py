@@ -60,3 +60,14 @@ load() {{
         [tmp_path / "overload.sh"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environment)
     assert result.returncode == (1 if reason else 0), result.stderr
     assert not reason or f"overload: {reason}" in result.stderr
+
+
+@pytest.mark.parametrize("fails", [None, "format lint", "-parse .*FleetDriver"])
+def test_the_fast_checks_want_no_newer_bash_than_macos_has(tmp_path, fails):
+    (tmp_path / "bash").write_text("enable -n mapfile readarray\n", encoding="utf-8")
+    compiler = f'! expr "$*" : ".*{fails}" >/dev/null' if fails else "true"
+    result = subprocess.run(
+        [ROOT / "Scripts/check.sh"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        env=search_path(tmp_path, swift=compiler, swiftc=compiler, python3="true") | {"BASH_ENV": str(tmp_path / "bash")})
+    told = [line.split()[0] for line in result.stderr.splitlines()]
+    assert (result.returncode, told.count("FAILED")) == ((1, 1) if fails else (0, 0)), result.stderr
