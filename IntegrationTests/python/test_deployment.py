@@ -15,6 +15,7 @@ import subprocess
 import pytest
 
 from service import run
+from test_ci import search_path
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 UNITS = {
@@ -87,6 +88,18 @@ def test_a_container_installs_what_building_needs(server):
     script = (ROOT / "Scripts/install-packages.sh").read_text()
     needed = [name for name in re.search(r"^packages=\((.*)\)", script, re.MULTILINE)[1].split() if "-dev" in name]
     assert needed and set(needed) <= set(CONTAINERS[server].read_text().split())
+
+
+@pytest.mark.parametrize("server", CONTAINERS)
+def test_a_container_s_builder_may_insist_on_packages_of_his_own(tmp_path, server):
+    text = CONTAINERS[server].read_text()
+    command = re.search(r"^ARG RESOLVED\nRUN (swift build .*) \\$", text, re.MULTILINE)[1]
+    (option,) = re.findall(r"`--build-arg RESOLVED=(\S+)`", page(server))
+    environment = search_path(tmp_path, swift='echo "$*"')
+    for given, end in {"": "--static-swift-stdlib\n", option: "--static-swift-stdlib --force-resolved-versions\n"}.items():
+        result = subprocess.run(
+            ["sh", "-euc", command], stdout=subprocess.PIPE, text=True, check=True, env=environment | {"RESOLVED": given})
+        assert result.stdout.endswith(end)
 
 
 @pytest.mark.parametrize("script, has_map", [
