@@ -97,9 +97,11 @@ extension TokenServerConfiguration {
         if let policySecretFile {
             webhook = RulePolicy.WebhookAccess(secret: try Self.secret(policySecretFile), transport: transport)
         }
-        let policy = try RulePolicy(
-            yaml: String(decoding: try Self.read(policyFile), as: UTF8.self), file: policyFile,
-            assignments: assignments, webhook: webhook)
+        guard let text = String(data: try Self.read(policyFile), encoding: .utf8) else {
+            throw TokenServerError(
+                code: .invalidConfiguration, message: "The policy \(policyFile) is no UTF-8 text; save it as UTF-8.")
+        }
+        let policy = try RulePolicy(yaml: text, file: policyFile, assignments: assignments, webhook: webhook)
         if let metrics { policy.report(to: metrics) }
         return policy
     }

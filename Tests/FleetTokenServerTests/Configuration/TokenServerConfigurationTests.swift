@@ -517,6 +517,27 @@ import Testing
         #expect(throws: Never.self) { try configuration.checkCallers(of: RolePolicy()) }
     }
 
+    @Test func `a policy is read as a configuration is, with a byte order mark or none, and not where it is no UTF-8`()
+        throws
+    {
+        let file = URL.temporaryDirectory.appending(path: "fleetpass-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        var configuration = try self.read(Self.least)
+        configuration.policyFile = file.path(percentEncoded: false)
+        func policy(_ bytes: Data) throws -> any TokenPolicy {
+            try bytes.write(to: file)
+            return try configuration.policy(
+                assignments: InMemoryAssignmentStore(), transport: AsyncHTTPClientTransport())
+        }
+        let rule = "version: 1\nrules:\n  - {name: zoé, when: any_caller, grant: driver, for: assigned}\n"
+        #expect(try policy(Data(rule.utf8)) is RulePolicy)
+        #expect(try policy(Data("\u{FEFF}\(rule)".utf8)) is RulePolicy)
+        let latin1 = try #require(rule.data(using: .isoLatin1))
+        let error = #expect(throws: TokenServerError.self) { try policy(latin1) }
+        #expect(error?.code == .invalidConfiguration)
+        #expect(error?.message == "The policy \(file.path(percentEncoded: false)) is no UTF-8 text; save it as UTF-8.")
+    }
+
     @Test func `a role that rules grant and nothing signs for is told with the rules`() throws {
         let configuration = try self.read(Self.least)
         let policy = try RulePolicy(
