@@ -20,7 +20,7 @@ import NIOHTTP1
 /// So does one with a transfer coding other than chunked, which nobody behind this takes off (RFC 9112 §6.1).
 ///
 /// A head that is longer than the decoder reads ends the connection with 431 (RFC 6585 §5) and says so, as most often a
-/// token is what is too long.
+/// token is what is too long; how long one may be is for those behind to say, as each reads tokens of other kinds.
 ///
 /// A connection ends with the answer to a request behind which nothing can be read: one that asks for another protocol,
 /// which the decoder takes for granted, and one of HTTP/1.0 in chunks, which that does not know (RFC 9112 §6.1). What the
@@ -65,7 +65,7 @@ final class HTTP1Heads: ChannelDuplexHandler, RemovableChannelHandler {
             "code": .integer(431), "status": .string("INVALID_ARGUMENT"),
             "message": .string(
                 "The request's address and header fields are longer than limits.header_bytes, or more than "
-                    + "limits.header_fields, allow; a token of more than \(CompactJWS.maximumBytes) bytes is not read."),
+                    + "limits.header_fields, allow; most often a token is what is too long."),
         ])
     ]).serialized
 
