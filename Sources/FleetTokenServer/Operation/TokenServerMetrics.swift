@@ -24,7 +24,7 @@ public final class TokenServerMetrics: Sendable {
             help: "Requests that got no token, by reason.")
         var duration = LatencyHistogram(
             "fleetpass_token_request_duration_seconds", label: "outcome",
-            help: "How long a request for a token took, from its head to the answer.")
+            help: "How long a request for a token took, from when it was there as a whole to the answer.")
         var canary = MetricFamily(
             "fleetpass_canary_up", .gauge, labels: ["role"],
             help: "Whether the last trial token of the role could be made and verified.")

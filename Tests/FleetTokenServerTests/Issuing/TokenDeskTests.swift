@@ -492,6 +492,9 @@ import Testing
         #expect(text.contains(#"fleetpass_token_requests_total{role="other",outcome="refused"} 1"#))
         #expect(text.contains(#"fleetpass_token_request_duration_seconds_count{outcome="granted"} 3"#))
         #expect(text.contains(#"fleetpass_token_request_duration_seconds_bucket{outcome="granted",le="+Inf"} 3"#))
+        // The desk hears of a request behind its body.
+        let help = "How long a request for a token took, from when it was there as a whole to the answer."
+        #expect(text.contains("# HELP fleetpass_token_request_duration_seconds \(help)\n"))
         for secret in ["veh-3", "dora", "app", "made-up", "192.0.2.7"] { #expect(!text.contains("\"\(secret)\"")) }
     }
 }
