@@ -14,7 +14,7 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
     public enum Identity: Hashable, Sendable {
         /// A URI among the alternative names, such as `spiffe://example/dispatch`.
         case uri(String)
-        /// A DNS name among the alternative names.
+        /// A DNS name among the alternative names, in upper or lower case.
         case dnsName(String)
         /// The whole subject as RFC 4514 writes it, the most specific part first, such as `CN=dispatch,O=Acme`; in any of
         /// its spellings.
@@ -26,10 +26,16 @@ public struct ClientCertificateAuthenticator: CallerAuthenticator {
         var key: ExactText {
             switch self {
             case .uri(let uri): ExactText("uri \(uri)")
-            case .dnsName(let name): ExactText("dns_name \(name)")
+            case .dnsName(let name): ExactText("dns_name \(Self.lowerCase(name))")
             case .subject(let name): ExactText("subject \(SubjectName(parsing: name)?.text ?? name)")
             case .fingerprint(let digits): ExactText("fingerprint \(digits)")
             }
+        }
+
+        /// The text with ASCII's letters in lower case; case plays no part in a DNS name (RFC 5280 §7.2), and it has no others.
+        private static func lowerCase(_ name: String) -> String {
+            let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
+            return String(decoding: name.utf8.map { capitals.contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
         }
     }
 

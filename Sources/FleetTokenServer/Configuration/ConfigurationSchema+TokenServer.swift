@@ -164,7 +164,7 @@ extension ConfigurationSchema {
                         + "`spiffe://example/dispatch`. The name in the path is the caller's."),
                 .init(
                     path: "callers.certificate.*.dns_name", kind: .text, standard: nil,
-                    help: "The same, by a DNS name among the alternative names."),
+                    help: "The same, by a DNS name among the alternative names, in upper or lower case."),
                 .init(
                     path: "callers.certificate.*.subject", kind: .text, standard: nil,
                     help:

@@ -244,6 +244,29 @@ import X509
         }
     }
 
+    @Test func `case plays no part in a certificate's DNS name, but of ASCII's letters alone`() async throws {
+        let entries = ["Dispatch.Acme", "kim.acme"].map {
+            ClientCertificateAuthenticator.Entry(identity: .dnsName($0), name: $0)
+        }
+        let authenticator = try ClientCertificateAuthenticator(entries: entries)
+        func caller(_ certificate: ClientCertificate) async throws -> String? {
+            try await authenticator.caller(of: CallerRequest(headers: [:], clientCertificate: certificate))?.name
+        }
+        for name in ["dispatch.acme", "DISPATCH.ACME", "Dispatch.Acme"] {
+            #expect(try await caller(ClientCertificate(dnsNames: [name], fingerprint: "cd")) == "Dispatch.Acme")
+        }
+        #expect(try await caller(ClientCertificate(dnsNames: ["\u{212A}im.acme"], fingerprint: "cd")) == nil)
+        let entry = ClientCertificateAuthenticator.Entry(identity: .uri("spiffe://acme/dispatch"), name: "dispatch")
+        let uris = try ClientCertificateAuthenticator(entries: [entry])
+        let other = ClientCertificate(uris: ["spiffe://acme/Dispatch"], fingerprint: "cd")
+        #expect(try await uris.caller(of: CallerRequest(headers: [:], clientCertificate: other)) == nil)
+        #expect(throws: TokenServerError.self) {
+            try ClientCertificateAuthenticator(entries: [
+                .init(identity: .dnsName("a.acme"), name: "a"), .init(identity: .dnsName("A.acme"), name: "b"),
+            ])
+        }
+    }
+
     @Test(
         arguments: [(-1, .notYetValid), (0, nil), (86_400, nil), (86_401, .expired)] as [(Int, CallerRefusal.Reason?)])
     func `a certificate is judged by the time of each request, however old its connection is`(
