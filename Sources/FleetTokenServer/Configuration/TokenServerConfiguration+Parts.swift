@@ -19,8 +19,17 @@ extension TokenServerConfiguration {
     public func authenticator(
         transport: any UpstreamTransport, metrics: TokenServerMetrics? = nil
     ) throws(TokenServerError) -> any CallerAuthenticator {
-        CallerAuthenticators(
-            try self.authenticators(callers: try self.callers(), transport: transport, metrics: metrics))
+        let providers = try self.providers(transport: transport, metrics: metrics)
+        return CallerAuthenticators(try self.authenticators(callers: try self.callers(), providers: providers))
+    }
+
+    /// The identity providers, of whose users some may be administrators; each has its keys once for both.
+    func providers(
+        transport: any UpstreamTransport, metrics: TokenServerMetrics?
+    ) throws(TokenServerError) -> [IDTokenAuthenticator] {
+        let providers = try IDTokenAuthenticator.all(self.identityProviders, transport: transport)
+        metrics?.show(identityKeys: IDTokenAuthenticator.keySets(of: providers))
+        return providers
     }
 
     /// The callers with bearer secrets, if there is a file of them.
@@ -31,12 +40,9 @@ extension TokenServerConfiguration {
 
     /// The authenticators of the configuration, in the order in which they are asked.
     func authenticators(
-        callers: CallersFile?, transport: any UpstreamTransport, metrics: TokenServerMetrics?
+        callers: CallersFile?, providers: [IDTokenAuthenticator]
     ) throws(TokenServerError) -> [any CallerAuthenticator] {
-        var members: [any CallerAuthenticator] = []
-        let providers = try IDTokenAuthenticator.all(self.identityProviders, transport: transport)
-        members += providers
-        metrics?.show(identityKeys: IDTokenAuthenticator.keySets(of: providers))
+        var members: [any CallerAuthenticator] = providers
         for session in self.sessions {
             members.append(
                 try SessionTokenAuthenticator(
@@ -58,7 +64,10 @@ extension TokenServerConfiguration {
     /// - Returns: The administrators, or `nil` where there are to be none.
     /// - Throws: ``TokenServerError`` with ``TokenServerError/Code/invalidConfiguration``.
     public func administrators(transport: any UpstreamTransport) throws(TokenServerError) -> Administrators? {
-        try self.administrators(secrets: try self.administratorsFile(), transport: transport)
+        let provider = self.identityProviders.filter { $0.label == self.admin?.rule?.provider }
+        return self.administrators(
+            secrets: try self.administratorsFile(),
+            providers: try IDTokenAuthenticator.all(provider, transport: transport))
     }
 
     /// The administrators with bearer secrets, if there is a file of them.
@@ -68,15 +77,11 @@ extension TokenServerConfiguration {
     }
 
     /// Who may use the admin API, those with bearer secrets by their file.
-    func administrators(
-        secrets: CallersFile?, transport: any UpstreamTransport
-    ) throws(TokenServerError) -> Administrators? {
+    func administrators(secrets: CallersFile?, providers: [IDTokenAuthenticator]) -> Administrators? {
         guard let admin else { return nil }
         var rule: Administrators.Rule?
-        if let wanted = admin.rule, let found = self.identityProviders.first(where: { $0.label == wanted.provider }) {
-            rule = Administrators.Rule(
-                provider: try IDTokenAuthenticator(found, transport: transport), claim: wanted.claim,
-                values: wanted.values)
+        if let wanted = admin.rule, let found = providers.first(where: { $0.rules.label == wanted.provider }) {
+            rule = Administrators.Rule(provider: found, claim: wanted.claim, values: wanted.values)
         }
         return Administrators(file: secrets, rule: rule)
     }

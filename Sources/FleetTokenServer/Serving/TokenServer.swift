@@ -63,11 +63,10 @@ public struct TokenServer: Service {
             assignments: StoredAssignments(store: self.parts.store), transport: transport, metrics: others.metrics)
         // Labels and roles of authenticators that are not the configuration's are theirs to know.
         if authenticators.isEmpty { try configuration.checkCallers(of: configured) }
+        let providers = try configuration.providers(transport: transport, metrics: others.metrics)
         self.routes = self.parts.routes(
             authenticator: CallerAuthenticators(
-                authenticators
-                    + (try configuration.authenticators(
-                        callers: callers, transport: transport, metrics: others.metrics))),
+                authenticators + (try configuration.authenticators(callers: callers, providers: providers))),
             policy: policy ?? configured, limiter: RequestLimiter(configuration.requestLimits))
         for unserved in try configuration.unservedRoles(of: policy ?? configured, served: self.parts.roles) {
             logger.warning(
@@ -89,7 +88,7 @@ public struct TokenServer: Service {
                     "next": "Give the server a policy, or rules with policy.file; RolePolicy() says that it is meant.",
                 ])
         }
-        if let known = try configuration.administrators(secrets: administrators, transport: transport) {
+        if let known = configuration.administrators(secrets: administrators, providers: providers) {
             self.admin = self.parts.adminRoutes(known, limits: configuration)
         } else {
             self.admin = nil

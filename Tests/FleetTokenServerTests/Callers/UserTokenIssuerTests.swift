@@ -152,6 +152,36 @@ import Testing
         #expect(!metrics.text.contains("rider-app"), "what they share is counted once")
     }
 
+    @Test func `users and administrators of one provider are known by keys fetched once`() async throws {
+        let provider = IdentityProvider([("k1", Self.key)])
+        let configuration = try TokenServerConfiguration(
+            yaml: """
+                provider: acme
+                data: d
+                keys: k
+                callers: {oidc: {login: {issuer: "\(IdentityProvider.issuer)", audience: driver-app}}}
+                admin: {provider: login, claim: groups, values: ops}
+                """, folder: URL(filePath: "/etc/fleetpass", directoryHint: .isDirectory), environment: [:])
+        let metrics = TokenServerMetrics()
+        let providers = try configuration.providers(transport: provider, metrics: metrics)
+        let users = CallerAuthenticators(try configuration.authenticators(callers: nil, providers: providers))
+        let administrators = try #require(configuration.administrators(secrets: nil, providers: providers))
+        let now = Int64(Date().timeIntervalSince1970)
+        func request(_ groups: String) throws -> CallerRequest {
+            IdentityProvider.request(
+                try IdentityProvider.token(
+                    ["groups": .string(groups), "iat": .integer(now), "exp": .integer(now + 600)], key: Self.key))
+        }
+        #expect(try await users.caller(of: request("drivers"))?.issuer == "login")
+        #expect(try await administrators.administrator(of: request("ops")).issuer == "login")
+        #expect(provider.state.withLock { $0.asked.count } == 2, "the discovery document, and the keys")
+        for (result, count) in [("miss", 1), ("hit", 1)] {
+            #expect(
+                metrics.text.contains(
+                    #"fleetpass_identity_key_uses_total{provider="login",result="\#(result)"} \#(count)"#))
+        }
+    }
+
     @Test func `providers of a configuration with one issuer know their users by keys fetched once`() async throws {
         let provider = IdentityProvider([("k1", Self.key)])
         let configuration = try TokenServerConfiguration(
