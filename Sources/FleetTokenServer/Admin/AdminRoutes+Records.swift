@@ -35,7 +35,9 @@ extension AdminRoutes {
     func listKeys(_ call: Call) async throws -> Response {
         var query = RequestMembers(queryOf: call.request)
         try query.finish(())
-        let keys = (self.records.keys?.statuses(at: call.time) ?? []).map { status -> JSONValue in
+        let statuses =
+            (self.records.keys?.statuses(at: call.time) ?? []) + (self.records.signers?.statuses(at: call.time) ?? [])
+        let keys = statuses.map { status -> JSONValue in
             var object: JSONObject = [
                 "role": .string(status.role), "key_id": .string(status.keyID), "state": .string(status.state),
             ]

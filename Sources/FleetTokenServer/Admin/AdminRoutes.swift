@@ -22,18 +22,21 @@ public struct AdminRoutes: Sendable {
         let revocations: RevocationStore
         let administration: Administration
         let keys: SigningKeys?
+        let signers: ConfiguredSigners?
 
         /// Names the records.
         ///
         /// - Parameters:
         ///   - store: Holds assignments, audit and revocations.
         ///   - keys: The key folder, where there is one.
-        public init(store: TokenServerStore, keys: SigningKeys?) {
+        ///   - signers: The signers that may have key files of their own, where there are any.
+        public init(store: TokenServerStore, keys: SigningKeys?, signers: ConfiguredSigners? = nil) {
             self.assignments = StoredAssignments(store: store)
             self.audit = AuditReader(store: store)
             self.revocations = RevocationStore(store: store)
             self.administration = Administration(store: store)
             self.keys = keys
+            self.signers = signers
         }
     }
 

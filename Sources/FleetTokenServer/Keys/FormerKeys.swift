@@ -31,5 +31,8 @@ struct FormerKeys: Sendable {
     func contains(_ keyID: String) -> Bool { self.entries.contains { $0.key.id == keyID } }
 
     /// The keys that verifiers are to trust at a time.
-    func published(at time: Date) -> [RSAPublicKey] { self.entries.filter { time < $0.until }.map(\.key) }
+    func published(at time: Date) -> [RSAPublicKey] { self.alive(at: time).map(\.key) }
+
+    /// The same with when each is forgotten, in the order in which they were exchanged.
+    func alive(at time: Date) -> [(key: RSAPublicKey, until: Date)] { self.entries.filter { time < $0.until } }
 }

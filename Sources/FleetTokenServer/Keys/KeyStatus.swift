@@ -14,7 +14,7 @@ public struct KeyStatus: Encodable, Sendable {
     public let keyID: String
     /// One of the states of ``KeySchedule/State``.
     public let state: String
-    /// When it begins or began to sign; absent for the oldest key.
+    /// When it begins or began to sign; absent for the oldest key, and for one that a key file of a signer held at the start.
     public let signsFrom: Date?
     /// When no token of it can be alive; absent for the newest key.
     public let retiredFrom: Date?

@@ -191,7 +191,7 @@ package struct TokenService: Service {
     /// The routes for administrators.
     func adminRoutes(_ administrators: Administrators, limits: TokenServerConfiguration) -> AdminRoutes {
         AdminRoutes(
-            administrators: administrators, records: .init(store: self.store, keys: self.keys),
+            administrators: administrators, records: .init(store: self.store, keys: self.keys, signers: self.signers),
             limiter: RequestLimiter(RequestLimits(perCaller: limits.requestLimits.perCaller)),
             failedLogins: FailedLoginLimiter(limits.failedLogins), logger: self.logger)
     }

@@ -89,6 +89,9 @@ public final class ConfiguredSigners: Sendable {
         return self.keyFiles.flatMap { $0.published(at: time) } + (ownKey.map { [$0] } ?? [])
     }
 
+    /// What each key of the key files is good for at a time, those of which tokens may be alive included.
+    func statuses(at time: Date) -> [KeyStatus] { self.keyFiles.flatMap { $0.statuses(at: time) } }
+
     /// Whether a role's tokens are those of the account that the process runs as.
     private var signsAsItself: Bool {
         self.plans.values.contains { plan in

@@ -18,6 +18,8 @@ final class KeyFileSigner: LocalKeySigner {
         /// What was wrong with the file when it was looked at last.
         var problem: String?
         var former = FormerKeys()
+        /// Since when the keys sign that were not there at the start.
+        var starts: [String: Date] = [:]
     }
 
     let account: String
@@ -49,6 +51,19 @@ final class KeyFileSigner: LocalKeySigner {
     /// The keys that verifiers are to trust at a time.
     func published(at time: Date) -> [RSAPublicKey] {
         self.state.withLock { [$0.signer.publicKey].compactMap(\.self) + $0.former.published(at: time) }
+    }
+
+    /// What each key that is published at a time is good for, oldest first.
+    func statuses(at time: Date) -> [KeyStatus] {
+        self.state.withLock { state in
+            func status(_ keyID: String, _ key: KeySchedule.State, until end: Date? = nil) -> KeyStatus {
+                KeyStatus(
+                    role: self.role.rawValue, keyID: keyID, state: key.rawValue, signsFrom: state.starts[keyID],
+                    retiredFrom: end)
+            }
+            return state.former.alive(at: time).map { status($0.key.id, .retiring, until: $0.until) }
+                + [state.signer.keyID].compactMap(\.self).map { status($0, .signing) }
+        }
     }
 
     /// Whether the file could not be used when it was looked at last, so that the key before is in force.
@@ -93,6 +108,7 @@ final class KeyFileSigner: LocalKeySigner {
             state.former.add(
                 [state.signer.publicKey].compactMap(\.self), besides: Set([signer.keyID].compactMap(\.self)), at: now)
             state.signer = signer
+            if let keyID = signer.keyID { state.starts[keyID] = now }
             return true
         }
     }

@@ -26,7 +26,8 @@ import Testing
 
     /// The routes over a store, with one administrator, and a folder of one key.
     static func routes(
-        over store: TokenServerStore, rule: Administrators.Rule? = nil, limiter: RequestLimiter? = nil,
+        over store: TokenServerStore, signers: ConfiguredSigners? = nil, rule: Administrators.Rule? = nil,
+        limiter: RequestLimiter? = nil,
         failedLogins: FailedLoginLimiter? = nil, now: @escaping @Sendable () -> Date = { Self.now },
         logger: Logger = Logger(label: "test")
     ) throws -> AdminRoutes {
@@ -43,7 +44,7 @@ import Testing
         return AdminRoutes(
             administrators: Administrators(
                 secrets: try StaticBearerAuthenticator(administrators: Data(file.utf8)), rule: rule),
-            records: .init(store: store, keys: keys),
+            records: .init(store: store, keys: keys, signers: signers),
             limiter: limiter, failedLogins: failedLogins, now: now, logger: logger)
     }
 
@@ -72,13 +73,15 @@ import Testing
     }
 
     private func serving(
-        _ temporary: TemporaryStore, rule: Administrators.Rule? = nil, limiter: RequestLimiter? = nil,
+        _ temporary: TemporaryStore, signers: ConfiguredSigners? = nil, rule: Administrators.Rule? = nil,
+        limiter: RequestLimiter? = nil,
         failedLogins: FailedLoginLimiter? = nil, now: @escaping @Sendable () -> Date = { Self.now },
         logger: Logger = Logger(label: "test"), _ body: @Sendable (Client) async throws -> Void
     ) async throws {
         let router = Router(context: BasicRequestContext.self)
         try Self.routes(
-            over: temporary.store, rule: rule, limiter: limiter, failedLogins: failedLogins, now: now, logger: logger
+            over: temporary.store, signers: signers, rule: rule, limiter: limiter, failedLogins: failedLogins, now: now,
+            logger: logger
         ).add(to: router)
         try await Application(router: router).test(.router) { try await body(Client(client: $0)) }
     }
@@ -536,6 +539,22 @@ import Testing
             let keys = try await client.send("keys").list("keys")
             #expect(keys.map { $0["state"] } == [.string("signing")])
             #expect(keys.map { $0["key_id"] } == [.string(key.keyID)])
+        }
+    }
+
+    @Test func `the key of a signer's own file is told as that of the folder is`() async throws {
+        let temporary = try TemporaryStore()
+        let key = try StandInIAM.key.get()
+        let file = URL(filePath: temporary.store.path).deletingLastPathComponent().appending(path: "consumer.key")
+        try key.keyFile.write(to: file)
+        let signers = try ConfiguredSigners(
+            [SignerSettings(role: .consumer, ways: [.key], keyFile: file.path(percentEncoded: false))], keys: nil,
+            google: StandInIAM().signers())
+        try await self.serving(temporary, signers: signers) { client async throws in
+            let keys = try await client.send("keys").list("keys")
+            #expect(keys.map { $0["role"] } == [.string("driver"), .string("consumer")])
+            #expect(keys.map { $0["state"] } == [.string("signing"), .string("signing")])
+            #expect(keys.last?["key_id"] == .string(key.keyID))
         }
     }
 

@@ -175,12 +175,21 @@ import Testing
         func write(_ bytes: Data) throws { try bytes.write(to: URL(filePath: file), options: .atomic) }
 
         #expect(signers.refreshKeyFiles(at: now).changes == 0)
+        #expect(signers.statuses(at: now).map(\.keyID) == [first.keyID])
+        #expect(signers.statuses(at: now).map(\.signsFrom) == [nil])
         try write(second.keyFile)
         #expect(signers.refreshKeyFiles(at: now).changes == 1)
         #expect(try await keyID() == second.keyID)
         #expect(signers.publishedKeys(at: now).map(\.id) == [second.keyID, first.keyID])
         #expect(signers.publishedKeys(at: now + 4199).map(\.id) == [second.keyID, first.keyID])
         #expect(signers.publishedKeys(at: now + 4200).map(\.id) == [second.keyID])
+        let statuses = signers.statuses(at: now + 4199)
+        #expect(statuses.map(\.role) == ["driver", "driver"])
+        #expect(statuses.map(\.keyID) == [first.keyID, second.keyID])
+        #expect(statuses.map(\.state) == ["retiring", "signing"])
+        #expect(statuses.map(\.signsFrom) == [nil, now])
+        #expect(statuses.map(\.retiredFrom) == [now + 4200, nil])
+        #expect(signers.statuses(at: now + 4200).map(\.keyID) == [second.keyID])
 
         let stranger = try ServiceAccountKey(generatingFor: "other@acme.iam.gserviceaccount.com", projectID: "acme")
         for (bad, word) in [(Data("{".utf8), file), (stranger.keyFile, "other@acme")] {
