@@ -12,12 +12,27 @@ public import Foundation
 /// nothing was kept, neither the change nor its record; only where PostgreSQL was lost or did not answer in time, both may
 /// have been.
 public struct Administration: Sendable {
+    /// How long a withdrawal waits for tokens that are being made, a little longer than a desk hands one out without a
+    /// second look.
+    private static let pause = Duration.seconds(TokenDesk.stale) + .milliseconds(50)
+
     private let store: TokenServerStore
+    private let waiting: TimeSource
     var database: any TokenServerDatabase { self.store.database }
 
     /// Changes a store.
     public init(store: TokenServerStore) {
+        self.init(store: store, waiting: TimeSource(clock: ContinuousClock()))
+    }
+
+    /// Changes a store.
+    ///
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - waiting: The clock by which withdrawals wait.
+    init(store: TokenServerStore, waiting: TimeSource) {
         self.store = store
+        self.waiting = waiting
     }
 
     /// The time that changes are made by, see ``TokenServerStore/time(by:)``.
@@ -84,7 +99,9 @@ public struct Administration: Sendable {
     /// Withdraws tokens.
     ///
     /// Subjects, callers and resources are looked up in the audit and turned into the fingerprints of their living tokens.
-    /// New tokens are a matter of the policy: end the assignment or the account first, withdraw then.
+    /// New tokens are a matter of the policy: end the assignment or the account first, withdraw then. A token that was
+    /// decided on before that end is recorded before the audit is looked through, which waits for it, or its desk sees the
+    /// end when it decides once more.
     ///
     /// - Parameters:
     ///   - target: Whose.
@@ -96,6 +113,7 @@ public struct Administration: Sendable {
     public func revoke(
         _ target: RevocationTarget, by actor: AuditChange.Actor, at now: Date
     ) async throws -> [Revocation] {
+        if target.isLookedUp { try await self.waiting.sleep(for: Self.pause) }
         let known = try await RevocationStore(store: self.store).livingTokens(of: target, at: now)
         // All but a few are written before the head is locked, as every decision waits for that.
         return try await self.change(first: { try RevocationStore.withdraw(known, at: now, in: $0) }) { database in
@@ -164,6 +182,14 @@ public struct Administration: Sendable {
 }
 
 extension RevocationTarget {
+    /// Whether the audit alone tells which tokens are meant.
+    fileprivate var isLookedUp: Bool {
+        switch self {
+        case .fingerprint, .key: false
+        case .caller, .subject, .resource: true
+        }
+    }
+
     /// What kind of thing names the tokens, in the words of the admin API.
     var kind: String {
         switch self {

@@ -86,6 +86,7 @@ public struct TokenDesk: Sendable {
     private func decide(
         _ asked: TokenType, or alternative: TokenType?, _ request: CallerRequest
     ) async throws -> (granted: TokenType, issued: IssuedToken) {
+        let arrival = self.now()
         let caller = try await self.caller(of: request)
         try self.admitting { () throws(RateLimitExceeded) in try self.limiter?.admit(caller.id) }
         let time = self.now()
@@ -120,7 +121,7 @@ public struct TokenDesk: Sendable {
             return issued
         }
         // A clock that was set back says nothing.
-        let isFresh = (0...Self.stale).contains(self.now().timeIntervalSince(time))
+        let isFresh = (0...Self.stale).contains(self.now().timeIntervalSince(arrival))
         if !isFresh { try await self.confirm(type, for: caller, of: request, record) }
         return (type, issued)
     }
@@ -175,12 +176,12 @@ public struct TokenDesk: Sendable {
         }
     }
 
-    /// The caller and the policy's decision are looked at again where deciding and signing took longer, in seconds; a
-    /// webhook's answer is used for as long as it is kept.
+    /// The caller and the policy's decision are looked at again where finding out who asks, deciding, signing and recording
+    /// took longer, in seconds; a webhook's answer is used for as long as it is kept.
     ///
-    /// A withdrawal cannot include a token that is still being made. The second look sees that the account or the grant has
-    /// ended meanwhile.
-    private static let stale: TimeInterval = 0.1
+    /// A withdrawal waits for that long, and so includes a token that was recorded sooner. The second look sees that the
+    /// account or the grant of another has ended meanwhile.
+    static let stale: TimeInterval = 0.1
 
     /// Finds out again who asks, and asks the policy again, as it took long to decide or to sign; what is not granted any
     /// more is recorded and not handed out.

@@ -329,6 +329,18 @@ import Testing
         #expect(records.last?.reason == (expected == 403 ? "The shift is over." : nil))
     }
 
+    @Test(arguments: [(0.05, 200), (1, 403)])
+    func `what ends while it takes long to find out who asks is not handed out`(
+        passes: TimeInterval, expected: Int
+    ) async throws {
+        let clock = Locked(Self.now)
+        let desk = try self.desk(Log(), policy: EndingShift(), clock: clock) {
+            clock.withLock { $0 += passes }
+            return Self.driver
+        }
+        #expect(try await self.request(desk, try Self.vehicle()).1 == expected)
+    }
+
     @Test(
         arguments: [
             (.success(nil), 401), (.failure(CallerRefusal(.expired, "Too late.")), 401),
