@@ -47,12 +47,13 @@ public struct Administration: Sendable {
     ///   - isBegunEnough: Whether one that began earlier counts as it, where neither has an end.
     ///   - actor: Who adds it.
     ///   - now: The time.
-    /// - Returns: The assignment that is there now, and whether it was added.
+    /// - Returns: The assignment that is there now, its times in whole milliseconds, and whether it was added.
     /// - Throws: An error of the store.
     @discardableResult
     public func add(
         _ assignment: Assignment, unlessBegun isBegunEnough: Bool = false, by actor: AuditChange.Actor, at now: Date
     ) async throws -> (assignment: Assignment, isNew: Bool) {
+        let assignment = StoredAssignments.kept(assignment)
         var details = Self.details(assignment.resource)
         details["holder"] = assignment.holder.description
         details["start"] = APITime.text(assignment.start)
@@ -86,7 +87,7 @@ public struct Administration: Sendable {
         var details = Self.details(resource)
         details["holder"] = holder.description
         details["start"] = start.map { APITime.text($0) }
-        details["at"] = APITime.text(time)
+        details["at"] = APITime.text(StoredAssignments.kept(time))
         let known = details
         return try await self.change { database in
             let count = try StoredAssignments.end(resource, of: holder, beginning: start, at: time, in: database)

@@ -138,6 +138,17 @@ public struct StoredAssignments: AssignmentStore {
         [.text(holder.issuer), .text(holder.subject), .text(resource.kind), .text(resource.id)]
     }
 
+    /// An assignment as the store tells it again.
+    static func kept(_ assignment: Assignment) -> Assignment {
+        var kept = assignment
+        kept.start = self.kept(assignment.start)
+        kept.end = assignment.end.map(self.kept)
+        return kept
+    }
+
+    /// A time as the store tells it again: the nearest in whole milliseconds.
+    static func kept(_ date: Date) -> Date { self.date(self.milliseconds(date)) }
+
     private static func milliseconds(_ date: Date) -> Int64 { Int64((date.timeIntervalSince1970 * 1000).rounded()) }
     private static func date(_ milliseconds: Int64) -> Date {
         Date(timeIntervalSince1970: TimeInterval(milliseconds) / 1000)

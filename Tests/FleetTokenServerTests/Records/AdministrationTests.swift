@@ -191,6 +191,32 @@ import Testing
         #expect(try await times() == [[past, Self.now]])
     }
 
+    @Test(arguments: TokenStoreKind.available, [0.9996, 0.9994, 0.1234])
+    func `an assignment is answered and recorded with the times by which it is kept, listed and ended`(
+        kind: TokenStoreKind, fraction: Double
+    ) async throws {
+        let world = try await TemporaryStore.make(kind)
+        let administration = Administration(store: world.store)
+        let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
+        let wanted = Assignment(
+            holder: Self.driver, resource: vehicle, start: Self.now + fraction, end: Self.now + 60 + fraction)
+        let told = try await administration.add(wanted, by: Self.actor, at: Self.now).assignment
+        let listed = try await StoredAssignments(store: world.store).assignments(of: nil, to: nil, at: nil, limit: 10)
+        #expect(listed == [told])
+        let start = try #require(APITime.date(APITime.text(told.start)))
+        let ended = try await administration.end(
+            vehicle, of: Self.driver, beginning: start, at: Self.now + 30 + fraction, by: Self.actor, now: Self.now)
+        #expect(ended == 1)
+        let last = try await StoredAssignments(store: world.store).assignments(of: nil, to: nil, at: nil, limit: 10)
+        let details = try await world.matches(AuditQuery()).compactMap { match -> [String: String]? in
+            guard case .change(let change) = match.event else { return nil }
+            return change.details
+        }
+        #expect(details.map { $0["start"] } == Array(repeating: APITime.text(told.start), count: 2))
+        #expect(details.first?["end"] == told.end.map(APITime.text))
+        #expect(details.last?["at"] == last.first?.end.map(APITime.text))
+    }
+
     @Test(arguments: TokenStoreKind.available)
     func `administrators and servers write one chain at once`(kind: TokenStoreKind) async throws {
         let world = try await TemporaryStore.make(kind)
