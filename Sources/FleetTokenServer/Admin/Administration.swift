@@ -11,6 +11,8 @@ public import Foundation
 /// What changes nothing, such as ending what nobody holds, leaves no record; a withdrawal always does. After an error
 /// nothing was kept, neither the change nor its record; only where PostgreSQL was lost or did not answer in time, both may
 /// have been.
+///
+/// With each change of assignments, up to 1,000 of those that ended 30 days ago or earlier are removed.
 public struct Administration: Sendable {
     /// How long a withdrawal waits for tokens that are being made, a little longer than a desk hands one out without a
     /// second look.
@@ -60,6 +62,7 @@ public struct Administration: Sendable {
         details["end"] = assignment.end.map { APITime.text($0) }
         let change = AuditChange(.assignmentAdded, details, by: actor, at: now)
         return try await self.change { database in
+            try StoredAssignments.removeEnded(at: now, in: database)
             if isBegunEnough, let begun = try StoredAssignments.begun(like: assignment, in: database) {
                 return ((begun, false), nil)
             }
@@ -90,6 +93,7 @@ public struct Administration: Sendable {
         details["at"] = APITime.text(StoredAssignments.kept(time))
         let known = details
         return try await self.change { database in
+            try StoredAssignments.removeEnded(at: now, in: database)
             let count = try StoredAssignments.end(resource, of: holder, beginning: start, at: time, in: database)
             guard count > 0 else { return (count, nil) }
             let counted = known.merging(["count": "\(count)"]) { $1 }

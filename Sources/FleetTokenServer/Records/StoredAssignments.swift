@@ -6,7 +6,14 @@ public import Foundation
 
 /// Assignments in the token server's store, where ``Administration`` changes them; what one process changes is what the
 /// others answer next.
+///
+/// What ended 30 days ago is removed with the changes that come then; the audit still tells of it.
 public struct StoredAssignments: AssignmentStore {
+    /// How long an assignment is kept after its end, in seconds.
+    private static let keeping: TimeInterval = 30 * 86_400
+    /// How many are removed with one change at most, as decisions wait for it.
+    private static let portion: Int64 = 1000
+
     private let store: TokenServerStore
 
     /// Reads the assignments in a store.
@@ -81,6 +88,13 @@ public struct StoredAssignments: AssignmentStore {
         return count + twins + ended
     }
 
+    /// Removes assignments that ended long ago, some at a time.
+    static func removeEnded(at now: Date, in database: any TokenServerTransaction) throws {
+        try database.execute(
+            "DELETE FROM assignment WHERE id IN (SELECT id FROM assignment WHERE end_ms <= ? ORDER BY end_ms LIMIT ?)",
+            [.integer(self.milliseconds(now - self.keeping)), .integer(self.portion)])
+    }
+
     /// Lists assignments, in the order of their start, then holder, kind and id.
     ///
     /// - Parameters:
@@ -94,6 +108,26 @@ public struct StoredAssignments: AssignmentStore {
     public func assignments(
         of holder: CallerID?, to resource: AssignedResource?, at time: Date?, endingAfter end: Date? = nil, limit: Int
     ) async throws -> [Assignment] {
+        let query = Self.query(of: holder, to: resource, at: time, endingAfter: end, limit: limit)
+        return try await self.store.database.read { database in
+            var found: [Assignment] = []
+            try database.rows(query.sql, query.values) { row in
+                found.append(
+                    Assignment(
+                        holder: CallerID(issuer: try row.text(0), subject: try row.text(1)),
+                        resource: try AssignedResource(kind: try row.text(2), id: try row.text(3)),
+                        start: Self.date(try row.integer(4)),
+                        end: row.isNull(5) ? nil : Self.date(try row.integer(5))))
+                return true
+            }
+            return found
+        }
+    }
+
+    /// The statement that lists assignments.
+    static func query(
+        of holder: CallerID?, to resource: AssignedResource?, at time: Date?, endingAfter end: Date?, limit: Int
+    ) -> (sql: String, values: [StoreValue]) {
         var conditions = ["1 = 1"]
         var values: [StoreValue] = []
         if let holder {
@@ -106,32 +140,19 @@ public struct StoredAssignments: AssignmentStore {
         }
         if let time {
             conditions.append("start_ms <= ? AND (end_ms IS NULL OR end_ms > ?)")
-            values += [.integer(Self.milliseconds(time)), .integer(Self.milliseconds(time))]
+            values += [.integer(self.milliseconds(time)), .integer(self.milliseconds(time))]
         }
         if let end {
             conditions.append("(end_ms IS NULL OR end_ms > ?)")
-            values.append(.integer(Self.milliseconds(end)))
+            values.append(.integer(self.milliseconds(end)))
         }
         values.append(.integer(Int64(max(0, limit))))
-        let condition = conditions.joined(separator: " AND ")
-        return try await self.store.database.read { [values] database in
-            var found: [Assignment] = []
-            try database.rows(
-                """
-                SELECT issuer, subject, kind, resource, start_ms, end_ms FROM assignment WHERE \(condition)
-                ORDER BY start_ms, issuer || '/' || subject, kind, resource LIMIT ?
-                """, values
-            ) { row in
-                found.append(
-                    Assignment(
-                        holder: CallerID(issuer: try row.text(0), subject: try row.text(1)),
-                        resource: try AssignedResource(kind: try row.text(2), id: try row.text(3)),
-                        start: Self.date(try row.integer(4)),
-                        end: row.isNull(5) ? nil : Self.date(try row.integer(5))))
-                return true
-            }
-            return found
-        }
+        let sql = """
+            SELECT issuer, subject, kind, resource, start_ms, end_ms FROM assignment
+            WHERE \(conditions.joined(separator: " AND "))
+            ORDER BY start_ms, issuer || '/' || subject, kind, resource LIMIT ?
+            """
+        return (sql, values)
     }
 
     private static func key(_ resource: AssignedResource, _ holder: CallerID) -> [StoreValue] {

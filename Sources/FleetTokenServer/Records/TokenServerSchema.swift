@@ -77,6 +77,14 @@ enum TokenServerSchema {
                     """
             )
         }
+        migrator.registerMigration("4 assignments by holder and end") { database in
+            try database.execute(
+                sql: """
+                    CREATE INDEX assignment_holder ON assignment (issuer, subject);
+                    CREATE INDEX assignment_end ON assignment (end_ms);
+                    """
+            )
+        }
         return migrator
     }
 
@@ -167,6 +175,10 @@ enum TokenServerSchema {
                 CREATE TRIGGER audit_record_stays BEFORE DELETE ON audit_record
                 FOR EACH ROW EXECUTE FUNCTION audit_record_stays()
                 """,
+            ],
+            [
+                "CREATE INDEX assignment_holder ON assignment (issuer, subject)",
+                "CREATE INDEX assignment_end ON assignment (end_ms)",
             ],
         ])
 }

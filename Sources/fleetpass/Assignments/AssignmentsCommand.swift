@@ -128,7 +128,11 @@ struct AssignmentsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Say who holds what.",
-        discussion: "Example:  fleetpass assignments list --data data --vehicle veh-3 --at 2026-01-31T14:05:00Z"
+        discussion: """
+            Example:  fleetpass assignments list --data data --vehicle veh-3 --at 2026-01-31T14:05:00Z
+
+            What ended 30 days ago or earlier is gone; see audit search.
+            """
     )
 
     @OptionGroup var store: TokenStoreOptions

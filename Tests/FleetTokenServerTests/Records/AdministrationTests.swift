@@ -217,6 +217,54 @@ import Testing
         #expect(details.last?["at"] == last.first?.end.map(APITime.text))
     }
 
+    @Test(arguments: TokenStoreKind.available, [true, false])
+    func `an assignment that ended long ago is gone after the next change`(
+        kind: TokenStoreKind, adds: Bool
+    ) async throws {
+        let world = try await TemporaryStore.make(kind)
+        let administration = Administration(store: world.store)
+        let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
+        let start = Self.now - 40 * 86_400
+        let days: TimeInterval = 86_400
+        let old: [Date?] = [start + days, start + 10 * days]
+        let others: [Date?] = [start + 10.5 * days, start + 50 * days, nil]
+        for end in old + others {
+            try await administration.add(
+                Assignment(holder: Self.driver, resource: vehicle, start: start, end: end), by: Self.actor, at: start)
+        }
+        if adds {
+            let other = CallerID(issuer: "login", subject: "driver-8")
+            try await administration.add(
+                Assignment(holder: other, resource: vehicle, start: Self.now), by: Self.actor, at: Self.now)
+        } else {
+            let none = AssignedResource.vehicle(try VehicleID(checking: "veh-4"))
+            #expect(
+                try await administration.end(none, of: Self.driver, at: Self.now, by: Self.actor, now: Self.now) == 0)
+        }
+        let left = try await StoredAssignments(store: world.store).assignments(
+            of: Self.driver, to: nil, at: nil, limit: 10)
+        #expect(Set(left.map(\.end)) == Set(others))
+        #expect(try await Self.actions(in: world) { $0.subject = "driver-7" }.count == 5)
+    }
+
+    @Test func `of many that ended long ago, each change removes some`() async throws {
+        let world = try TemporaryStore()
+        try await world.tamper(
+            """
+            WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 1500)
+            INSERT INTO assignment (issuer, subject, kind, resource, start_ms, end_ms)
+            SELECT 'login', 'driver-7', 'vehicle', 'veh-3', n, n + 1 FROM number
+            """)
+        let vehicle = AssignedResource.vehicle(try VehicleID(checking: "veh-3"))
+        for left in [500, 0] {
+            try await Administration(store: world.store).end(
+                vehicle, of: Self.driver, at: Self.now, by: Self.actor, now: Self.now)
+            let listed = try await StoredAssignments(store: world.store).assignments(
+                of: nil, to: nil, at: nil, limit: 2000)
+            #expect(listed.count == left)
+        }
+    }
+
     @Test(arguments: TokenStoreKind.available)
     func `administrators and servers write one chain at once`(kind: TokenStoreKind) async throws {
         let world = try await TemporaryStore.make(kind)

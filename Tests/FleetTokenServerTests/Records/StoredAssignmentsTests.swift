@@ -2,10 +2,11 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-import FleetTokenServer
 import FleetTokens
 import Foundation
 import Testing
+
+@testable import FleetTokenServer
 
 /// What can be asked and told of assignments alike, in memory and in a database.
 private protocol ChangingAssignments: AssignmentStore {
@@ -61,6 +62,29 @@ private struct AdministeredAssignments: ChangingAssignments {
         for store in stores { answers.append(try await Self.story(store)) }
         #expect(answers[0] == answers[1])
         #expect(answers[0].first == "1: true false false true")
+    }
+
+    @Test func `a list of a holder, a resource or a time looks at no others`() async throws {
+        let world = try TemporaryStore()
+        let van = AssignedResource.vehicle(try VehicleID(checking: "veh-1"))
+        let lists: [(holder: CallerID?, resource: AssignedResource?, time: Date?, end: Date?)] = [
+            (Self.dora, nil, nil, nil), (nil, van, nil, nil), (nil, nil, Self.date(0), nil),
+            (nil, nil, nil, Self.date(0)), (Self.dora, nil, nil, Self.date(0)), (Self.dora, van, Self.date(0), nil),
+        ]
+        for list in lists {
+            let query = StoredAssignments.query(
+                of: list.holder, to: list.resource, at: list.time, endingAfter: list.end, limit: 10)
+            let steps = try await world.store.database.read { database in
+                var steps: [String] = []
+                try database.rows("EXPLAIN QUERY PLAN \(query.sql)", query.values) { row in
+                    steps.append(try row.text(3))
+                    return true
+                }
+                return steps
+            }
+            #expect(steps.contains { $0.hasPrefix("SEARCH") })
+            #expect(!steps.contains { $0.hasPrefix("SCAN") }, "\(steps)")
+        }
     }
 
     /// What a store says while assignments come and go.
