@@ -7,9 +7,18 @@ package import Foundation
 
 /// The times of the API and of commands: RFC 3339.
 package enum APITime {
-    /// A time in whole seconds, in UTC.
-    static func text(_ date: Date) -> String {
-        date.formatted(.iso8601)
+    /// The years 1 to 9999, in seconds since 1970.
+    private static let range = -62_135_596_800.0...253_402_300_799
+
+    /// A time in UTC, cut to whole seconds; of another year than 1 to 9999, the nearest of those.
+    ///
+    /// It is of the calendar that ``date(_:)`` reads, the Gregorian one also before 1582.
+    package static func text(_ date: Date) -> String {
+        let seconds = min(max(Self.range.lowerBound, date.timeIntervalSince1970.rounded(.down)), Self.range.upperBound)
+        var text: [UInt8] = []
+        text.append(time: Int(seconds))
+        text.append(UInt8(ascii: "Z"))
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Reads a time such as `2026-01-31T14:05:00Z`, with or without a fraction of a second, or with an offset such as
@@ -20,6 +29,6 @@ package enum APITime {
     ///   which Unix time does not tell from the next one, a time without its zone, and years other than 1 to 9999 in UTC.
     package static func date(_ text: String) -> Date? {
         guard text.utf8.count <= 64, let date = RFC3339.date(text, isStrict: true) else { return nil }
-        return (-62_135_596_800...253_402_300_799).contains(date.timeIntervalSince1970) ? date : nil
+        return Self.range.contains(date.timeIntervalSince1970) ? date : nil
     }
 }

@@ -159,8 +159,8 @@ struct AssignmentsListCommand: AsyncParsableCommand {
             self.holder = "\(assignment.holder)"
             self.kind = assignment.resource.kind
             self.id = assignment.resource.id
-            self.start = assignment.start.formatted(.iso8601)
-            self.end = assignment.end?.formatted(.iso8601)
+            self.start = APITime.text(assignment.start)
+            self.end = assignment.end.map(APITime.text)
         }
     }
 
@@ -177,11 +177,11 @@ struct AssignmentsListCommand: AsyncParsableCommand {
         switch self.output {
         case .text:
             for assignment in listed {
-                let end = assignment.end.map { " until=\($0.formatted(.iso8601))" } ?? ""
+                let end = assignment.end.map { " until=\(APITime.text($0))" } ?? ""
                 Console.give(
                     "\(assignment.holder.description.lineWord) "
                         + "\(assignment.resource.kind)=\(assignment.resource.id.lineWord) "
-                        + "from=\(assignment.start.formatted(.iso8601))\(end)")
+                        + "from=\(APITime.text(assignment.start))\(end)")
             }
         case .json: try Console.give(json: listed.map(Report.init))
         }

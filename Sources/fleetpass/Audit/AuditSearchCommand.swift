@@ -101,7 +101,7 @@ extension AuditMatch {
     /// The match on one line.
     fileprivate var line: String {
         let time = Date(timeIntervalSince1970: TimeInterval(self.event.time) / 1000)
-        var words = ["\(time.formatted(.iso8601))"]
+        var words = [APITime.text(time)]
         switch self.event {
         case .decision(let record): words += record.words
         case .change(let change): words += change.words
@@ -126,7 +126,7 @@ extension AuditRecord {
             let end = Date(timeIntervalSince1970: TimeInterval(token.expiresAt))
             words += [
                 "fingerprint=\(token.fingerprint.lineWord)", "key=\((token.keyID ?? "?").lineWord)",
-                "until=\(end.formatted(.iso8601))",
+                "until=\(APITime.text(end))",
             ]
         }
         return words

@@ -51,7 +51,7 @@ struct RevokeCommand: AsyncParsableCommand {
         init(_ revocation: Revocation) {
             self.kind = revocation.kind.rawValue
             self.value = revocation.value
-            self.endsAt = revocation.endsAt.formatted(.iso8601)
+            self.endsAt = APITime.text(revocation.endsAt)
         }
     }
 
@@ -126,7 +126,7 @@ struct RevokeCommand: AsyncParsableCommand {
         case .text:
             for revocation in revocations {
                 Console.give(
-                    "\(revocation.kind)=\(revocation.value.lineWord) until=\(revocation.endsAt.formatted(.iso8601))")
+                    "\(revocation.kind)=\(revocation.value.lineWord) until=\(APITime.text(revocation.endsAt))")
             }
         case .json: try Console.give(json: revocations.map(Report.init))
         }

@@ -334,6 +334,26 @@ import Testing
     }
 
     @Test(arguments: [
+        "0001-01-01T00:00:00Z", "0004-02-29T23:59:59Z", "1500-01-01T00:00:00Z", "1582-10-10T12:00:00Z",
+        "1582-10-15T00:00:00Z", "1969-12-31T23:59:59Z", "2026-01-31T14:05:00Z", "9999-12-31T23:59:59Z",
+    ])
+    func `a time is written as it is read`(text: String) throws {
+        let date = try #require(APITime.date(text))
+        #expect(APITime.text(date) == text)
+        #expect(APITime.text(date + 0.9996) == text)
+        #expect(APITime.date(APITime.text(date)) == date)
+    }
+
+    @Test(
+        arguments: [
+            (-.infinity, "0001-01-01T00:00:00Z"), (-62_135_596_800.5, "0001-01-01T00:00:00Z"),
+            (.nan, "0001-01-01T00:00:00Z"), (253_402_300_800, "9999-12-31T23:59:59Z"), (1e300, "9999-12-31T23:59:59Z"),
+        ] as [(Double, String)])
+    func `a time that RFC 3339 cannot tell is written as the nearest`(seconds: Double, text: String) {
+        #expect(APITime.text(Date(timeIntervalSince1970: seconds)) == text)
+    }
+
+    @Test(arguments: [
         "2027-02-30T00:00:00Z", "2026-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2027-13-01T00:00:00Z",
         "2027-00-01T00:00:00Z", "2027-01-00T00:00:00Z", "2027-01-01T24:00:00Z", "2027-01-01T25:00:00Z",
         "2027-01-01T00:60:00Z", "2016-12-31T23:59:60Z", "2027-01-01T00:00:00ZEVIL", "2027-1-1T1:1:1Z",
