@@ -36,6 +36,8 @@ public struct DriverError: Error, Sendable, CustomStringConvertible {
         /// A stop cannot be completed before the way there or the arrival was reported.
         public static let stopNotBegun = Self(.stopNotBegun)
         /// A stop was taken off the list before the report about it was sent; read the remaining stops.
+        ///
+        /// Where the report was kept after a failure, an event's `EngineFailure` has this error as its cause.
         public static let stopGone = Self(.stopGone)
         /// Of a delivery vehicle's stops only the first may be begun; make the others new.
         public static let invalidStops = Self(.invalidStops)

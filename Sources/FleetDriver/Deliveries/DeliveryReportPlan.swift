@@ -104,21 +104,25 @@ struct DeliveryReportPlan: Sendable {
 
     /// The list after the changes up to a number, and the task that the newest one is about; `nil` where none is left.
     ///
-    /// A change that is of no use any more is taken off, and its caller told.
-    mutating func applyStopChanges(upTo number: Int) -> (stops: [VehicleStop], task: TaskID?)? {
+    /// A change that is of no use any more is taken off, and its caller told. Where nobody waits for it, the error comes
+    /// with the list.
+    mutating func applyStopChanges(
+        upTo number: Int
+    ) -> (list: (stops: [VehicleStop], task: TaskID?)?, unheard: DriverError?) {
         var stops = self.knownStops ?? []
         var last: StopChange?
+        var unheard: DriverError?
         for (number, change) in self.stopChanges.changes(upTo: number) {
             if change.isVoid(in: stops) {
                 let error = DriverError(
                     code: .stopGone, message: "The stop is not on the list any more; read the remaining stops.")
-                self.stopChanges.remove({ $0 == number }, refusal: error)
+                if self.stopChanges.remove({ $0 == number }, refusal: error) { unheard = error }
             } else {
                 stops = change.applied(to: stops)
                 last = change
             }
         }
-        return last.map { (stops, $0.task) }
+        return (last.map { (stops, $0.task) }, unheard)
     }
 
     /// Ends a caller's wait for a change, and tells the refusal that came meanwhile, or else why the wait failed.

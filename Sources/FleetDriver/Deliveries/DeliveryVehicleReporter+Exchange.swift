@@ -75,14 +75,14 @@ extension DeliveryVehicleReporter: LocationReporting {
                 isRead = true
             }
             try Task.checkCancellation()
-            guard let (planned, task) = self.plan.applyStopChanges(upTo: number) else { return nil }
+            guard let (planned, task) = self.applyStopChanges(upTo: number, waited) else { return nil }
             var stops = planned
             var isAlone = true
             do {
                 let answer = try await self.calls.sendStops(
                     for: task, lastToken: self.lastTaskToken, limit: self.pace.time.now.duration(to: deadline)
                 ) {
-                    stops = try self.takeStops(upTo: number, for: task, isRead: isRead)
+                    stops = try self.takeStops(upTo: number, for: task, isRead: isRead, waited)
                     isAlone = self.plan.stopChanges.changes(upTo: number).count == 1
                     return stops
                 }
@@ -97,12 +97,27 @@ extension DeliveryVehicleReporter: LocationReporting {
     /// The list to send now; changes may have been taken off while the token for a task was fetched.
     ///
     /// - Throws: ``StopsToMakeAnew`` where what is left is nothing, or about another task, or needs the list to be read.
-    private func takeStops(upTo number: Int, for task: TaskID?, isRead: Bool) throws(StopsToMakeAnew) -> [VehicleStop] {
+    private func takeStops(
+        upTo number: Int, for task: TaskID?, isRead: Bool, _ tokenWait: Duration
+    ) throws(StopsToMakeAnew) -> [VehicleStop] {
         guard isRead || self.replacesAllStops(upTo: number),
-            let (stops, ownTask) = self.plan.applyStopChanges(upTo: number), ownTask == task
+            let (stops, ownTask) = self.applyStopChanges(upTo: number, tokenWait), ownTask == task
         else { throw StopsToMakeAnew() }
         self.plan.stopChanges.noteSending { $0 <= number }
         return stops
+    }
+
+    /// The list after the changes up to a number; of one that was kept and is of no use any more, an event tells.
+    private func applyStopChanges(
+        upTo number: Int, _ tokenWait: Duration
+    ) -> (stops: [VehicleStop], task: TaskID?)? {
+        let (list, unheard) = self.plan.applyStopChanges(upTo: number)
+        if let unheard {
+            let failure = EngineFailure(
+                stage: .engine, code: .failedPrecondition, message: unheard.message, cause: unheard)
+            self.tell(.stops(self.plan.knownStops ?? []), failure, tokenWait, losesStopChange: true)
+        }
+        return list
     }
 
     /// Whether the stops before the changes up to a number play no part.
@@ -140,26 +155,28 @@ extension DeliveryVehicleReporter: LocationReporting {
     private func finishStops(
         _ stops: [VehicleStop], upTo number: Int, isAlone: Bool = true, _ failure: EngineFailure?, _ tokenWait: Duration
     ) -> EngineFailure? {
+        var losesChange = false
         if failure.map({ $0.isFinal && isAlone }) ?? true {
-            self.plan.stopChanges.remove({ $0 <= number }, refusal: failure)
+            losesChange = self.plan.stopChanges.remove({ $0 <= number }, refusal: failure)
         }
-        self.tell(.stops(stops), failure, tokenWait)
+        self.tell(.stops(stops), failure, tokenWait, losesStopChange: losesChange)
         return failure
     }
 
     private func tell(
-        _ content: DeliveryVehicleUpdateEvent.Content, _ failure: EngineFailure?, _ tokenWait: Duration
+        _ content: DeliveryVehicleUpdateEvent.Content, _ failure: EngineFailure?, _ tokenWait: Duration,
+        losesStopChange: Bool = false
     ) {
-        self.events.send(
-            DeliveryVehicleUpdateEvent(
-                content: content,
-                outcome: failure.map { .failed($0) } ?? .succeeded,
-                unsentCount: self.plan.fixes.unsentCount,
-                pendingCount: self.plan.pendingCount,
-                droppedCount: self.plan.takeDropped(),
-                tokenWait: tokenWait
-            )
+        var event = DeliveryVehicleUpdateEvent(
+            content: content,
+            outcome: failure.map { .failed($0) } ?? .succeeded,
+            unsentCount: self.plan.fixes.unsentCount,
+            pendingCount: self.plan.pendingCount,
+            droppedCount: self.plan.takeDropped(),
+            tokenWait: tokenWait
         )
+        event.losesStopChange = losesStopChange
+        self.events.send(event)
     }
 }
 

@@ -12,8 +12,9 @@ public import Foundation
 /// not be sent before. A change of the stops, or a task's outcome, goes out at once; when that fails for a reason that may
 /// pass, the error is thrown, and the change is kept and repeated after each report while tracking is on. So is one whose
 /// calling task was cancelled while it was being sent, as nobody knows what became of it; cancelled before, the call
-/// changes nothing. Only a list of all stops is not kept, see ``setStops(_:)``. Changes of the stops are made in the order
-/// of the calls, and there is never more than one exchange with the engine on its way.
+/// changes nothing. What becomes of one that was kept, ``updates()`` tells, also where it is dropped because its stop is
+/// gone by then. Only a list of all stops is not kept, see ``setStops(_:)``. Changes of the stops are made in the order of
+/// the calls, and there is never more than one exchange with the engine on its way.
 ///
 /// Locations travel with the vehicle's own token. Stops and tasks are for trusted devices only, whose tokens name a task
 /// besides: the first one of the stop, or the one whose outcome is told. A token for the vehicle alone will do for stops

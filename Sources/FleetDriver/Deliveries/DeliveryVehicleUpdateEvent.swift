@@ -11,7 +11,8 @@ public struct DeliveryVehicleUpdateEvent: Sendable {
     public enum Content: Sendable {
         /// The newest location, and how many earlier ones besides.
         case locations(newest: LocationFix?, pastCount: Int)
-        /// The stops that are left, as they were sent; empty also when the report failed before they were known.
+        /// The stops that are left, as they were sent; empty also when the report failed before they were known. Those of
+        /// the engine where a change that was kept is dropped, as its stop is gone.
         case stops([VehicleStop])
         /// How a task ended.
         case taskOutcome(TaskOutcome, of: TaskID)
@@ -30,6 +31,8 @@ public struct DeliveryVehicleUpdateEvent: Sendable {
     public var droppedCount: Int
     /// How long the report waited for tokens.
     public var tokenWait: Duration
+    /// Whether a change of the stops was lost of which no call tells any more.
+    var losesStopChange = false
 
     /// Makes an event, as for an app's previews and tests.
     public init(

@@ -47,11 +47,15 @@ struct PendingChanges<Change: Sendable>: Sendable {
     var abandoned: [Int] { self.entries.filter { !$0.isAwaited }.map(\.number) }
 
     /// Takes changes off the list: the engine took them, or refused them for good.
-    mutating func remove(_ isDone: (Int) -> Bool, refusal: (any Error)? = nil) {
-        for entry in self.entries where isDone(entry.number) && entry.isAwaited {
-            self.refusals[entry.number] = refusal
+    ///
+    /// - Returns: Whether nobody waits for the refusal of one.
+    @discardableResult mutating func remove(_ isDone: (Int) -> Bool, refusal: (any Error)? = nil) -> Bool {
+        var isUnheard = false
+        for entry in self.entries where isDone(entry.number) {
+            if entry.isAwaited { self.refusals[entry.number] = refusal } else { isUnheard = refusal != nil }
         }
         self.entries.removeAll { isDone($0.number) }
+        return isUnheard
     }
 
     /// Ends a caller's wait, and tells the refusal that came meanwhile, or else why the wait failed.

@@ -12,7 +12,8 @@ public typealias GMTDVehicleReporterStopCompletionHandler =
 /// Reports a delivery vehicle's location and its stops, in the shape of Google's Driver SDK; for the main thread only.
 ///
 /// Underneath is a ``DeliveryVehicleReporter``. What is said takes effect in the order in which it was said. After an
-/// error that may pass, a change is kept and repeated while tracking is on; only a list of all stops is not.
+/// error that may pass, a change is kept and repeated while tracking is on; only a list of all stops is not. Where the
+/// engine refuses it then for good, or its stop is gone, listeners hear of an update that failed.
 @preconcurrency @MainActor public final class GMTDDeliveryVehicleReporter: GMTDVehicleReporter {
     private let reporter: DeliveryVehicleReporter
 
@@ -22,10 +23,15 @@ public typealias GMTDVehicleReporterStopCompletionHandler =
         let updates = reporter.updates()
         Task { [weak self] in
             for await event in updates {
-                // What became of stops, their completions hear.
-                guard case .locations(let newest, _) = event.content else { continue }
+                var location: LocationFix?
+                if case .locations(let newest, _) = event.content {
+                    location = newest
+                } else if !event.losesStopChange {
+                    // What became of stops, their completions hear, but for a change that was kept.
+                    continue
+                }
                 self?.tell(
-                    GMTDVehicleUpdate(vehicleState: .offline, location: newest), failure: event.failure?.grpcError)
+                    GMTDVehicleUpdate(vehicleState: .offline, location: location), failure: event.failure?.grpcError)
             }
         }
     }

@@ -135,6 +135,22 @@ import Testing
         #expect(await world.reporter.plan.pendingCount == 1)
     }
 
+    @Test func `a change that was kept is told of when its stop is gone`() async throws {
+        let world = try DeliveryReporterWorld(stops: ["1 a NEW", "2 b NEW"])
+        world.engine.answer(nil, nil, .offline)
+        await #expect(throws: EngineFailure.self) { try await world.reporter.reportArrivedAtStop() }
+        #expect(try await world.event().pendingCount == 1)
+        world.engine.stops = ["2 b NEW"]
+        #expect(try await world.report(1).pendingCount == 1)
+        let event = try await world.event()
+        #expect((event.failure?.cause as? DriverError)?.code == .stopGone && event.pendingCount == 0)
+        guard case .stops(let stops) = event.content else {
+            Issue.record("The event is about something else: \(event)")
+            return
+        }
+        #expect(stops.short == ["2 b NEW"])
+    }
+
     @Test(arguments: ["5 a NEW", "1 z NEW"])
     func `a stop that was moved, or got other tasks, is not the one that was begun`(other: String) async throws {
         let world = try DeliveryReporterWorld(stops: ["1 a NEW"])

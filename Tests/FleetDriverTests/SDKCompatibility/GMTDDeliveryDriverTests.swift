@@ -136,6 +136,25 @@ import Testing
         #expect(app.errors.map(\.code) == [code] && app.errors.first?.domain == "io.grpc")
     }
 
+    @Test(arguments: [true, false]) func `listeners hear of a change that was kept and then lost`(
+        isGone: Bool
+    ) async throws {
+        let fetcher = FleetDriverAuthorization(StubTokenProvider(), service: .scheduledTasks)
+        let api = try #require(GMTDDeliveryDriverAPI(driverContext: self.context(fetcher)))
+        let listener = RecordingDriverListener()
+        api.vehicleReporter.add(listener)
+        self.engine.answer(nil, nil, .offline)
+        await #expect(throws: NSError.self) { try await api.vehicleReporter.reportArrivedAtStop() }
+        if isGone { self.engine.stops = ["2 b NEW"] } else { self.engine.answer(nil, nil, .status(400)) }
+        api.vehicleReporter.locationTrackingEnabled = true
+        api.vehicleReporter.record(try .at(7))
+        // The completion had its error, so listeners hear of the location first.
+        #expect(try await listener.next().error == nil)
+        let event = try await listener.next()
+        let code: RPCCode = isGone ? .failedPrecondition : .invalidArgument
+        #expect(event.cause?.domain == "io.grpc" && event.cause?.code == code.number && event.update.location == nil)
+    }
+
     @Test func `an authorization that was made for on-demand trips says so`() async throws {
         let fetcher = FleetDriverAuthorization(StubTokenProvider())
         let api = try #require(GMTDDeliveryDriverAPI(driverContext: self.context(fetcher)))
