@@ -56,8 +56,10 @@ struct DeliveryReportPlan: Sendable {
         self.fixes.unsentCount > 0 ? self.fixes.batch(repeatingNewest: false) : nil
     }
 
-    mutating func finish(_ batch: FixBuffer.Batch, _ failure: EngineFailure?) {
+    /// Takes note of what became of locations; what is left when those that end tracking failed is lost.
+    mutating func finish(_ batch: FixBuffer.Batch, endsTracking: Bool, _ failure: EngineFailure?) {
         self.fixes.finish(batch, failure)
+        if endsTracking, !self.isTracking, failure != nil { self.fixes.forget() }
     }
 
     mutating func forgetFixes() {

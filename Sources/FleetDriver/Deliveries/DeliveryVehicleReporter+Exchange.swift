@@ -7,7 +7,7 @@ import FleetTokens
 
 /// One exchange of a delivery vehicle with the engine.
 enum DeliveryReport: Sendable {
-    case locations(FixBuffer.Batch)
+    case locations(FixBuffer.Batch, endsTracking: Bool)
     case reading
     case stops(upTo: Int)
     case outcome(Int)
@@ -19,7 +19,7 @@ extension DeliveryVehicleReporter: LocationReporting {
     func send(_ report: DeliveryReport) async -> (any Error)? {
         do {
             switch report {
-            case .locations(let batch): return try await self.send(batch)
+            case .locations(let batch, let endsTracking): return try await self.send(batch, endsTracking: endsTracking)
             case .reading: return try await self.readStops(limit: self.limit).failure
             case .stops(let number): return try await self.sendStops(upTo: number)
             case .outcome(let number): return try await self.sendOutcome(number)
@@ -30,9 +30,9 @@ extension DeliveryVehicleReporter: LocationReporting {
         }
     }
 
-    private func send(_ batch: FixBuffer.Batch) async throws -> EngineFailure? {
+    private func send(_ batch: FixBuffer.Batch, endsTracking: Bool) async throws -> EngineFailure? {
         let answer = try await self.call(self.calls.locations(batch, self.configuration.sensor), limit: self.limit)
-        self.plan.finish(batch, answer.failure)
+        self.plan.finish(batch, endsTracking: endsTracking, answer.failure)
         self.tell(.locations(newest: batch.last, pastCount: batch.past.count), answer.failure, answer.tokenWait)
         return answer.failure
     }

@@ -144,7 +144,9 @@ public actor DeliveryVehicleReporter {
     func sendLast() async {
         repeat {
             await self.comeToRest()
-            guard let last = self.plan.lastLocations(), await self.begin(.locations(last)).value == nil else { break }
+            guard let last = self.plan.lastLocations(),
+                await self.begin(.locations(last, endsTracking: true)).value == nil
+            else { break }
         } while !self.plan.isTracking
         if !self.plan.isTracking { self.plan.forgetFixes() }
         let task = self.repeatPending()
@@ -155,7 +157,9 @@ public actor DeliveryVehicleReporter {
         self.putOffNextReport()
         self.reportCount += 1
         await self.comeToRest()
-        if let locations = self.plan.nextLocations() { await self.exchange(.locations(locations)) }
+        if let locations = self.plan.nextLocations() {
+            await self.exchange(.locations(locations, endsTracking: false))
+        }
         self.reportCount -= 1
         // Beside the next report, which must not wait for all of these.
         if self.plan.isTracking { _ = self.repeatPending() }

@@ -27,7 +27,8 @@ public struct DeliveryVehicleUpdateEvent: Sendable {
     /// How many changes of stops and outcomes of tasks are still unsent, apart from lists of all stops, which are not
     /// kept.
     public var pendingCount: Int
-    /// How many fixes were lost since the event before, to the full buffer or because the engine refused them for good.
+    /// How many fixes were lost since the event before: to the full buffer, because the engine refused them for good, or
+    /// because tracking ended without them.
     public var droppedCount: Int
     /// How long the report waited for tokens.
     public var tokenWait: Duration

@@ -25,7 +25,8 @@ public struct VehicleUpdateEvent: Sendable {
     public var pastLocationCount: Int
     /// How many fixes are still unsent.
     public var unsentCount: Int
-    /// How many fixes were lost since the event before, to the full buffer or because the engine refused them for good.
+    /// How many fixes were lost since the event before: to the full buffer, because the engine refused them for good, or
+    /// because tracking ended without them.
     public var droppedCount: Int
     /// How much older the location became because the report waited for a token.
     public var tokenWait: Duration
