@@ -9,7 +9,8 @@
     /// The phone's places; each run starts the location service, and stops it at its end.
     nonisolated struct PhoneLocations: LocationSource {
         func makeAsyncIterator() -> AsyncThrowingStream<LocationFix, any Error>.Iterator {
-            AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { fixes in
+            // The location service may hand over several at once.
+            AsyncThrowingStream(bufferingPolicy: .bufferingNewest(360)) { fixes in
                 let receiver = Task { @MainActor in
                     let receiver = Receiver(
                         receive: { fixes.yield($0) }, refuse: { fixes.finish(throwing: PlacesRefused()) })

@@ -6,13 +6,16 @@
 ///
 /// ```swift
 /// let locations = StreamLocationSource {
-///     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { fixes in
+///     AsyncStream(bufferingPolicy: .bufferingNewest(360)) { fixes in
 ///         let service = LocationService { fixes.yield($0) }
 ///         fixes.onTermination = { _ in service.stop() }
 ///         service.start()
 ///     }
 /// }
 /// ```
+///
+/// A location service may hand over several places at once. A stream that buffers fewer drops some before the reporter,
+/// which keeps 360 of its own by default, could count them.
 public struct StreamLocationSource: LocationSource {
     /// What the source yields.
     public typealias Element = LocationFix
