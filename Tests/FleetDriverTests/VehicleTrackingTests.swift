@@ -437,6 +437,25 @@ import Testing
         await #expect(throws: CancellationError.self) { try await run.value }
     }
 
+    @Test func `reports go out at the interval also where the engine asks to wait longer`() async throws {
+        let recorder = SleepRecorder()
+        let configuration = VehicleReporterConfiguration()
+        let busy = HTTPTransportResponse(status: 503, headers: [("Retry-After", "60")])
+        let world = try ReporterWorld(
+            engine: StubTransport([.response(busy)]), configuration: configuration, recorder: recorder)
+        let reporter = world.reporter
+        let (fixes, source) = AsyncStream.makeStream(of: LocationFix.self)
+        await reporter.startTracking()
+        let run = Task { try await reporter.run(reporting: fixes) }
+        source.yield(try .at(1))
+        for _ in 1...3 {
+            #expect(try await world.event().failure?.retryAfter == .seconds(60))
+            #expect(await recorder.passNextSleep(except: configuration.timeLimit) == .seconds(10))
+        }
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
+    }
+
     @Test func `a report that is due while another is on its way is put off by an interval`() async throws {
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         let world = try ReporterWorld(

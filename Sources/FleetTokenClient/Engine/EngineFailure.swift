@@ -27,6 +27,8 @@ public struct EngineFailure: Error, Sendable, CustomStringConvertible {
     /// The HTTP status, where there was an answer.
     public var httpStatus: Int?
     /// How long the engine, or the token server, asked to wait, where it did; an hour at most.
+    ///
+    /// A vehicle's reporter goes on with its locations at its interval all the same.
     public var retryAfter: Duration?
     /// The error underneath, if any.
     public var cause: (any Error)?
