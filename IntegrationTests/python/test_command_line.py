@@ -3,14 +3,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line's contract: exit codes, results on stdout, talk on stderr, and no crash on any input."""
 
+import contextlib
+import fcntl
 import json
 import os
+import pty
 import re
 import shutil
 import socket
 import ssl
 import stat
+import struct
 import subprocess
+import termios
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -58,6 +63,39 @@ def test_help_says_how_to_begin():
     assert result.returncode == 0
     assert b"fleetpass demo" in result.stdout
     assert result.stderr == b""
+
+
+@pytest.mark.parametrize("columns", ["39", "20", "0", "-1"])
+def test_help_is_whole_where_there_is_little_room(columns):
+    result = run("mint", "--help", environment={"COLUMNS": columns})
+    assert result.returncode == 0
+    assert result.stdout == run("mint", "--help", environment={"COLUMNS": "40"}).stdout
+    assert b"--key" in result.stdout
+    assert b"fleetpass demo" in run(environment={"COLUMNS": columns}).stdout
+
+
+def help_on_a_terminal(columns):
+    """The help of a small command, as a terminal of a width gets it."""
+    reading, writing = pty.openpty()
+    shown = b""
+    try:
+        fcntl.ioctl(writing, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+        subprocess.run(
+            ["env", "-u", "COLUMNS", PROGRAM, "inspect", "--help"], stdout=writing, timeout=60, check=True)
+        os.close(writing)
+        # A terminal whose other end is closed ends with an error.
+        with contextlib.suppress(OSError):
+            while chunk := os.read(reading, 4096):
+                shown += chunk
+    finally:
+        os.close(reading)
+    return shown
+
+
+def test_help_is_whole_on_a_narrow_terminal():
+    narrow = help_on_a_terminal(20)
+    assert b"--output" in narrow
+    assert narrow == help_on_a_terminal(40) != help_on_a_terminal(100)
 
 
 def test_the_version_is_told_by_the_command_and_by_the_server(service):

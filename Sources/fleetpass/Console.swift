@@ -18,6 +18,15 @@ enum Console {
         }
     }
 
+    /// Makes what is folded to the width of a terminal 40 columns wide or more: a narrower help has no room for its words.
+    static func widenNarrowTerminal() {
+        var terminal = winsize()
+        let isTold = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &terminal) == 0 && terminal.ws_col > 0
+        let asked = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) }
+        guard let columns = asked ?? (isTold ? Int(terminal.ws_col) : nil), columns < 40 else { return }
+        setenv("COLUMNS", "40", 1)
+    }
+
     /// Reads standard input to its end, or until it is longer than a limit.
     ///
     /// - Parameter limit: How many bytes are wanted at most; some more tell that there are more.

@@ -31,6 +31,7 @@ struct Fleetpass: AsyncParsableCommand {
 
     static func main() async {
         Console.holdClosedStreams()
+        Console.widenNarrowTerminal()
         // More event loops than processors only take turns.
         NIOSingletons.groupLoopCountSuggestion = Processors.count
         do {
