@@ -668,14 +668,15 @@ def test_an_argument_is_text_and_not_empty(tmp_path, key):
     for index, name in ((7, b"a\xff"), (7, b"\xc3")):
         result = subprocess.run(
             [PROGRAM, "mint", "--key", key, "--role", "driver", "--vehicle", name], capture_output=True, check=False)
-        assert f"The argument {index} is not text in UTF-8." in check_failure(result, USAGE)
+        assert check_failure(result, USAGE) == f"fleetpass: the argument {index} is not text in UTF-8.\n"
         assert result.stdout == b""
     for command in (
         ("keys", "rotate", "--data", tmp_path, "--role", "server", "--with"), ("export", "recording", "--about"),
         ("serve", "tokens", "--config"), ("up", "--callers"), ("up", "--host"),
     ):
-        assert f"{command[-1]} is empty; give it a value" in check_failure(run(*command, ""), USAGE)
-    assert "An argument is empty" in check_failure(run("chaos", "set", ""), USAGE)
+        message = check_failure(run(*command, ""), USAGE)
+        assert message == f"fleetpass: {command[-1]} is empty; give it a value.\n", "no usage of another command"
+    assert "an argument is empty" in check_failure(run("chaos", "set", ""), USAGE)
 
 
 def test_a_missing_key_file_is_a_configuration_error(tmp_path):

@@ -21,24 +21,25 @@ enum OptionRules {
 
     /// Refuses arguments that no value can be read from: different bytes that are no text would be the same id.
     ///
-    /// - Throws: `ValidationError`.
-    static func checkText() throws {
+    /// - Throws: ``CommandFailure`` with `usage`.
+    static func checkText() throws(CommandFailure) {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let bytes = CommandLine.unsafeArgv[index], String(validatingCString: bytes) == nil else { continue }
-            throw ValidationError("The argument \(index) is not text in UTF-8.")
+            throw CommandFailure(status: .usage, message: "the argument \(index) is not text in UTF-8.")
         }
     }
 
     /// Refuses arguments that are empty, as a shell makes them of a variable that is not set.
     ///
     /// - Parameter arguments: The command line, without the program's name, after rules of its options were checked.
-    /// - Throws: `ValidationError` that names the option, where there is one.
-    static func checkEmpty(_ arguments: some Collection<String>) throws {
+    /// - Throws: ``CommandFailure`` with `usage` that names the option, where there is one.
+    static func checkEmpty(_ arguments: some Collection<String>) throws(CommandFailure) {
         var option: String?
         for argument in arguments {
             // A request may have an empty mask.
             guard !argument.isEmpty || option == "--update-mask" else {
-                throw ValidationError("\(option ?? "An argument") is empty; give it a value.")
+                throw CommandFailure(
+                    status: .usage, message: "\(option ?? "an argument") is empty; give it a value.")
             }
             option = argument.hasPrefix("--") ? argument : nil
         }
