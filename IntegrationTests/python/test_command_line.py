@@ -15,6 +15,7 @@ import ssl
 import stat
 import struct
 import subprocess
+import sys
 import termios
 import threading
 import time
@@ -677,6 +678,18 @@ def test_an_argument_is_text_and_not_empty(tmp_path, key):
         message = check_failure(run(*command, ""), USAGE)
         assert message == f"fleetpass: {command[-1]} is empty; give it a value.\n", "no usage of another command"
     assert "an argument is empty" in check_failure(run("chaos", "set", ""), USAGE)
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="names of files are text there")
+def test_nothing_is_made_elsewhere_where_the_working_folder_is_not_text(tmp_path):
+    folder = os.fsencode(tmp_path) + b"/a\xff"
+    os.mkdir(folder)
+    for command in (["up", "--port", "0", "--grpc-port", "0"], ["keys", "list"]):
+        result = subprocess.run(
+            [PROGRAM, *command, "--data", "data"], cwd=folder, capture_output=True, timeout=20, check=False)
+        message = check_failure(result, CONFIGURATION)
+        assert message == "fleetpass: the working folder's path is not text in UTF-8; run this in another.\n"
+        assert os.listdir(os.fsencode(tmp_path)) == [b"a\xff"] and os.listdir(folder) == []
 
 
 def test_a_missing_key_file_is_a_configuration_error(tmp_path):

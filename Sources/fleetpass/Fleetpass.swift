@@ -36,6 +36,7 @@ struct Fleetpass: AsyncParsableCommand {
         NIOSingletons.groupLoopCountSuggestion = Processors.count
         do {
             var command = try Self.parsed()
+            try OptionRules.checkWorkingFolder()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Foundation
 
 /// What the options of a command must be beside what their declarations say, for `validate` to check.
 enum OptionRules {
@@ -27,6 +28,17 @@ enum OptionRules {
             guard let bytes = CommandLine.unsafeArgv[index], String(validatingCString: bytes) == nil else { continue }
             throw CommandFailure(status: .usage, message: "the argument \(index) is not text in UTF-8.")
         }
+    }
+
+    /// Refuses a working folder whose path is no text: what is below it would be looked for, and made, elsewhere.
+    ///
+    /// - Throws: ``CommandFailure`` with `configuration`.
+    static func checkWorkingFolder() throws(CommandFailure) {
+        guard let path = getcwd(nil, 0) else { return }
+        defer { free(path) }
+        guard String(validatingCString: path) == nil else { return }
+        throw CommandFailure(
+            status: .configuration, message: "the working folder's path is not text in UTF-8; run this in another.")
     }
 
     /// Refuses arguments that are empty, as a shell makes them of a variable that is not set.
