@@ -27,13 +27,19 @@
             }
         }
 
-        /// Forgets the provider, and with it every token that it held.
+        /// Ends the shift, and with it the provider and every token that it held.
         func signOut() {
-            self.shift?.stop()
+            guard let shift = self.shift else { return }
+            shift.onChange = nil
             self.shift = nil
             self.state = ShiftState()
             self.tokenEvents = []
+            self.problem = nil
             self.isSignedIn = false
+            // The shift lasts until its last update is answered.
+            Task {
+                if await shift.signOut() { self.problem = "The last update failed; the vehicle may still be online." }
+            }
         }
 
         /// Whether the vehicle is reported; setting it starts or stops that.

@@ -45,17 +45,15 @@ private struct UnfinishedShift: Error, CustomStringConvertible {
             if let event = state.lastTokenEvent, event != last.lastTokenEvent { Self.write("token \(event)") }
             if let update = state.lastUpdate, state.lastUpdateAt != last.lastUpdateAt {
                 switch update {
-                case .succeeded(let vehicle):
-                    Self.write("update \(state.succeeded) succeeded: \(vehicle)")
-                    if !state.isTracking, vehicle == "offline" { return }
-                case .failed(let vehicle, let reason):
-                    Self.write("update failed: \(reason)")
-                    if !state.isTracking, vehicle == "offline" { throw UnfinishedShift() }
+                case .succeeded(let vehicle): Self.write("update \(state.succeeded) succeeded: \(vehicle)")
+                case .failed(_, let reason): Self.write("update failed: \(reason)")
                 }
             }
+            if !state.isTracking, !state.isEnding { break }
             last = state
             if state.isTracking, let reports = options.reports, state.succeeded >= reports { shift.stop() }
         }
+        if await shift.signOut() { throw UnfinishedShift() }
     }
 
     private static func write(_ line: String, to file: FileHandle = .standardOutput) {

@@ -15,22 +15,31 @@ import Foundation
 /// A driver's shift: starts and stops tracking, and says what became of updates and tokens.
 @MainActor final class Shift: NSObject {
     private(set) var state = ShiftState() {
-        didSet { if self.state != oldValue { self.onChange?(self.state) } }
+        didSet {
+            if self.state != oldValue { self.onChange?(self.state) }
+            guard !self.state.isEnding else { return }
+            for waiter in self.waiters { waiter.resume() }
+            self.waiters = []
+        }
     }
     /// Hears of each new state.
     var onChange: (@MainActor (ShiftState) -> Void)?
 
     // Tracking goes on for as long as somebody holds this.
     private let api: GMTDRidesharingDriverAPI
+    private let provider: FleetTokenProvider
     private let authorization: FleetDriverAuthorization
     private let vehicle: String
     private let places: (any ShiftPlaces)?
     private var watching: Task<Void, Never>?
+    /// Who waits for the update that sets the vehicle offline.
+    private var waiters: [CheckedContinuation<Void, Never>] = []
 
     init(
         api: GMTDRidesharingDriverAPI, tokens: DriverTokens, vehicle: String, places: (any ShiftPlaces)? = nil
     ) {
         self.api = api
+        self.provider = tokens.provider
         self.authorization = tokens.authorization
         self.vehicle = vehicle
         self.places = places
@@ -62,6 +71,16 @@ import Foundation
         self.state.isTracking = false
     }
 
+    /// Ends the shift and the session: the provider is closed behind the last update, which needs a token too.
+    ///
+    /// - Returns: Whether that update failed, so that the vehicle may still be online.
+    func signOut() async -> Bool {
+        if self.state.isTracking { self.stop() }
+        if self.state.isEnding { await withCheckedContinuation { self.waiters.append($0) } }
+        await self.provider.close()
+        return self.state.mayBeOnline
+    }
+
     // MARK: - What the reporter says
 
     func vehicleReporter(_ vehicleReporter: GMTDVehicleReporter, didSucceed vehicleUpdate: GMTDVehicleUpdate) {
@@ -69,6 +88,7 @@ import Foundation
         state.succeeded += 1
         state.lastUpdate = .succeeded(state: Self.text(vehicleUpdate.vehicleState))
         state.lastUpdateAt = Date()
+        if vehicleUpdate.vehicleState == .offline { state.isEnding = false }
         // Without new places, updates repeat the last one.
         if let problem = state.locationProblem, let time = Self.time(of: vehicleUpdate), time > problem.since {
             state.locationProblem = nil
@@ -95,6 +115,8 @@ import Foundation
             // What the source of the places says is for the driver.
             if let own = cause.userInfo[NSUnderlyingErrorKey] as? any Error { reason = own.localizedDescription }
             state.locationProblem = ShiftState.LocationProblem(reason: reason, since: Date())
+        } else if vehicleUpdate.vehicleState == .offline {
+            state.isEnding = false
         }
         state.lastUpdate = .failed(state: Self.text(vehicleUpdate.vehicleState), reason: reason)
         state.lastUpdateAt = Date()

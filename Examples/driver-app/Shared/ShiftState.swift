@@ -18,7 +18,11 @@ struct ShiftState: Equatable, Sendable {
         var since: Date
     }
 
-    var isTracking = false
+    var isTracking = false {
+        didSet { if self.isTracking != oldValue { self.isEnding = oldValue } }
+    }
+    /// Whether the update that sets the vehicle offline has not been answered yet.
+    var isEnding = false
     /// How many updates the engine took.
     var succeeded = 0
     var lastUpdate: Update?
@@ -26,4 +30,9 @@ struct ShiftState: Equatable, Sendable {
     /// What is wrong with the vehicle's places, which updates without a new one hide.
     var locationProblem: LocationProblem?
     var lastTokenEvent: String?
+
+    /// Whether the shift is over, and its last update failed.
+    var mayBeOnline: Bool {
+        if case .failed = self.lastUpdate { !self.isTracking && !self.isEnding } else { false }
+    }
 }

@@ -5,6 +5,7 @@
 import FleetDriver
 import FleetTestSupport
 import FleetTokenClient
+import FleetTokens
 import Foundation
 import Testing
 
@@ -62,6 +63,48 @@ import Testing
             places.calls == [
                 "start, tracking true", "stop, tracking false", "start, tracking true", "stop, tracking false",
             ])
+    }
+
+    @Test(arguments: [false, true]) func `the tokens of a shift end behind its last update`(
+        isOffline: Bool
+    ) async throws {
+        let (gate, release) = AsyncStream.makeStream(of: Never.self)
+        let engine = StubTransport { _, index in
+            guard index > 0 else { return .ok }
+            for await _ in gate {}
+            return isOffline ? .offline : .ok
+        }
+        let world = try DriverSDKWorld(engine: engine)
+        let session = DriverSession(
+            provider: "acme", vehicle: "veh-3", tokenServer: try #require(URL(string: "https://tokens.example")),
+            idToken: { throw URLError(.notConnectedToInternet) })
+        let tokens = try DriverTokens(session: session)
+        let vehicle = try VehicleID(checking: session.vehicle)
+        let shift = Shift(api: world.api, tokens: tokens, vehicle: session.vehicle)
+        shift.start()
+        _ = try await world.listener.next()
+        let end = Task { await shift.signOut() }
+        await engine.waitForRequests(2)
+        var error = await #expect(throws: TokenClientError.self) {
+            try await tokens.provider.token(for: .driver(vehicle))
+        }
+        #expect(error?.code == .unreachable)
+        release.finish()
+        #expect(await end.value == isOffline)
+        error = await #expect(throws: TokenClientError.self) { try await tokens.provider.token(for: .driver(vehicle)) }
+        #expect(error?.code == .refused)
+    }
+
+    @Test func `who signs out off shift waits for nothing, and hears how the shift ended`() async throws {
+        let world = try DriverSDKWorld(engine: StubTransport([.ok, .offline]))
+        let shift = try self.shift(world)
+        #expect(await shift.signOut() == false)
+        shift.start()
+        _ = try await world.listener.next()
+        shift.stop()
+        _ = try await world.listener.next()
+        #expect(await shift.signOut())
+        #expect(world.engine.requests.count == 2)
     }
 
     @Test func `a driver who refused places is told so although the vehicle goes online`() async throws {
