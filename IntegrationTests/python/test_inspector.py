@@ -10,6 +10,7 @@ import time
 import pytest
 
 import browser
+from browser import Browser
 from forgery import LEAVE_OUT, Forger, new_rsa_key
 from service import AUDIENCE, Service, run
 from test_page import is_live, page, picture, text_of, token_from  # noqa: F401 (fixtures)
@@ -238,6 +239,22 @@ def test_the_inspector_refuses_no_account_that_is_trusted_by_another_way(tmp_pat
     inspect(page, forger.token(iss=account, sub=account)).wait(f"{verdict} === 'The engine would refuse it'")
     assert "kid names no key" in text_of(page, "#token-result .first")
     assert service.stop()[0] == 0
+
+
+def test_the_inspector_judges_by_the_keys_that_the_server_has_now(tmp_path):
+    def token(service):
+        return Forger(service.account("driver"), {"vehicleid": "veh-1"}).token()
+
+    first = Service(tmp_path / "first")
+    with Browser(tmp_path / "profile") as page:
+        page.open(f"{first.http}/#inspect")
+        page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
+        first.kill()
+        second = Service(tmp_path / "second", port=first.http.rsplit(":", 1)[1])
+        page.focus("#token-text")
+        for service, verdict in [(second, "A good token"), (first, "The engine would refuse it")]:
+            inspect(page, token(service)).wait(f"document.querySelector('#token-result h2')?.innerText === '{verdict}'")
+    assert second.stop()[0] == 0
 
 
 def test_the_inspector_asks_for_the_keys_again_when_it_was_emptied(service, page):

@@ -2,9 +2,9 @@
 // Licence: see LICENSE in the project root.
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads a pasted token in this page alone. The keys are asked for when the view opens and when the text was emptied, while
-// there is no token, and no request is made afterwards; the text is dropped when the view or the page is left. A token is
-// read again each second while it is there, as it ends by itself.
+// Reads a pasted token in this page alone. The keys are asked for when the view opens, when the text was emptied and when
+// the empty text gets the focus, while there is no token, and no request is made afterwards; the text is dropped when the
+// view or the page is left. A token is read again each second while it is there, as it ends by itself.
 
 import { byID, el, fill } from "./dom.js";
 import { fieldWords, openedRows, requirementOf } from "./matrix.js";
@@ -29,6 +29,8 @@ export class Inspector {
     this.matrix = matrix;
     this.accounts = matrix.roles.map((role) => `${role}@${provider}.iam.gserviceaccount.com`);
     byID("token-text").oninput = () => { this.#read(); this.open(); };
+    // Keys may have come since the view opened, and whoever pastes a token comes here first.
+    byID("token-text").onfocus = () => this.open();
     byID("token-clear").onclick = () => { this.clear(); this.open(); };
     addEventListener("pagehide", () => this.clear());
   }
@@ -125,7 +127,7 @@ const isTime = (claim) => Number.isInteger(claim) && claim >= 0 && claim <= late
 async function publishedKeys(accounts) {
   const keysAt = async (path) => {
     try {
-      return (await (await fetch(path, { credentials: "omit" })).json()).keys;
+      return (await (await fetch(path, { cache: "no-store", credentials: "omit" })).json()).keys;
     } catch {
       return undefined;
     }
