@@ -126,6 +126,7 @@ def test_the_inspector_sends_and_keeps_nothing(server, tmp_path):
         page.value("document.getElementById('token').value = ''")
         page.type(token[: -len(signature)] + ("B" if signature[0] == "A" else "A") + signature[1:])
         page.wait("document.getElementById('findings').innerText.includes('does not fit')")
+        assert "Good for" not in page.value("document.getElementById('findings').innerText")
         page.value("document.getElementById('token').value = ''")
         page.type("bnVsbA.bnVsbA.AAAA")
         page.wait("document.getElementById('findings').innerText.includes('not strict JSON')")
@@ -140,6 +141,12 @@ def test_the_inspector_sends_and_keeps_nothing(server, tmp_path):
         page.type(forger.token(iss=another, sub=another, nbf=forger.claims()["exp"]))
         page.wait("document.getElementById('findings').innerText.includes('not the account that owns the signing key')")
         assert "nbf lies ahead" in page.value("document.getElementById('findings').innerText")
+        # Where no account is named, none is asked for.
+        for nobody in (LEAVE_OUT, {"a": 1}):
+            page.value("document.getElementById('token').value = ''")
+            page.type(forger.signed_parts(forger.header(kid="unknown"), forger.claims(iss=nobody)))
+            page.wait("document.getElementById('findings').innerText.includes('kid names no key')")
+        assert not [address for _, address, _ in page.requests if "undefined" in address or "object" in address]
         # Of an account that signs elsewhere nothing is known here.
         remote = "remote@demo-fleet.iam.gserviceaccount.com"
         page.value("document.getElementById('token').value = ''")

@@ -205,8 +205,9 @@ def test_the_inspector_knows_whose_keys_are_whose(service, page):
     anothers = {"iss": server["client_email"], "sub": server["client_email"]}
     page.open(f"{service.http}/#inspect")
     page.wait("document.getElementById('token-keys').innerText.includes('verified with')")
-    for changes, header in [({}, {}), (anothers, {}), ({}, {"kid": LEAVE_OUT}), (anothers, {"kid": LEAVE_OUT})]:
-        token = forger.token(header=header, **changes)
+    nobodys = [({"iss": iss}, {"kid": "unknown"}) for iss in (LEAVE_OUT, {"a": 1})]
+    for changes, header in [({}, {}), (anothers, {}), ({}, {"kid": LEAVE_OUT}), (anothers, {"kid": LEAVE_OUT}), *nobodys]:
+        token = forger.signed_parts(forger.header(**header), forger.claims(**changes))
         result = run(
             "explain", "-", "--method", "GetVehicle", "--resource", f"providers/{service.provider}/vehicles/veh-1", "--keys",
             service.data, "--output", "json", stdin=token.encode())
@@ -214,6 +215,10 @@ def test_the_inspector_knows_whose_keys_are_whose(service, page):
         verdict = "A good token" if there["allowed"] else "The engine would refuse it"
         inspect(page, token).wait(f"document.querySelector('#token-result h2')?.innerText === {json.dumps(verdict)}")
         assert there["allowed"] == (not changes)
+        assert page.value("!!document.querySelector('#token-result .opened')") == there["allowed"]
+        if (changes, header) in nobodys:
+            assert next(check for check in there["checks"] if check["outcome"] == "refused")["rule"] == "key"
+            page.wait("document.querySelector('#token-result .first').innerText.includes('kid names no key')")
 
 
 def test_the_inspector_refuses_no_account_that_is_trusted_by_another_way(tmp_path, page):

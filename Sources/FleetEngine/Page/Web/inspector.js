@@ -76,10 +76,11 @@ export class Inspector {
 
   /** The keys to verify a token with, or why there are none, as the rules take them. */
   #keysFor({ header, payload }) {
-    const isPublished = ({ kid, account }) => kid === header?.kid || (payload && account === payload.iss);
-    if (!payload || !this.#keys || this.#keys.some(isPublished)) return { keys: this.#keys };
+    const iss = nameOf(payload?.iss);
+    const isPublished = ({ kid, account }) => kid === header?.kid || account === iss;
+    if (!iss || !this.#keys || this.#keys.some(isPublished)) return { keys: this.#keys };
     // The engine takes accounts by other ways, too.
-    return { lack: `this server publishes no keys of ${payload.iss}; the engine has them where it trusts that account, as by --trust` };
+    return { lack: `this server publishes no keys of ${iss}; the engine has them where it trusts that account, as by --trust` };
   }
 
   #show(checks, payload, account) {
@@ -90,7 +91,7 @@ export class Inspector {
     const refused = all.find((check) => check.outcome === "refused");
     const isSigned = all.some((check) => check.rule === "signature" && check.outcome === "passed");
     const isVerified = isSigned && account !== undefined;
-    const rows = role && payload ? openedRows(this.matrix.rows, role, (rule) => reaches(payload.authorization, rule)) : undefined;
+    const rows = role && !refused ? openedRows(this.matrix.rows, role, (rule) => reaches(payload.authorization, rule)) : undefined;
     const isIdle = rows?.length === 0;
     const verdict = refused ? "The engine would refuse it"
       : isVerified ? (isIdle ? "A valid signature, but it opens nothing" : "A good token")
@@ -107,7 +108,7 @@ export class Inspector {
   }
 
   #roleOf(payload) {
-    const name = typeof payload?.iss === "string" ? payload.iss.split("@")[0] : undefined;
+    const name = nameOf(payload?.iss).split("@")[0];
     return this.matrix.roles.find((role) => role === name);
   }
 
@@ -119,6 +120,9 @@ export class Inspector {
           el("span", {}, requirementOf(row, this.matrix.rows))))));
   }
 }
+
+/** The account that a claim names, or an empty text where it names none. */
+const nameOf = (claim) => (typeof claim === "string" ? claim : "");
 
 /** Whether a claim is Unix seconds as the engine reads them. */
 const isTime = (claim) => Number.isInteger(claim) && claim >= 0 && claim <= latestTime;

@@ -276,9 +276,10 @@ async function keysFor({ header: { kid }, payload: { iss } }) {
     return answer.status === 404 ? [] : (await answer.json()).keys;
   };
   try {
-    const [all, own] = await Promise.all([keysAt("jwks.json"), keysAt(`jwks/${encodeURIComponent(iss)}`)]);
+    const isNamed = typeof iss === "string" && iss !== "";
+    const [all, own] = await Promise.all([keysAt("jwks.json"), isNamed ? keysAt(`jwks/${encodeURIComponent(iss)}`) : []]);
     // An account may sign without any key here, through IAM.
-    if (!own.length && !all.some((key) => key.kid === kid)) return { lack: `this server publishes no keys of ${iss}` };
+    if (isNamed && !own.length && !all.some((key) => key.kid === kid)) return { lack: `this server publishes no keys of ${iss}` };
     return { keys: [...own.map((key) => ({ ...key, account: iss })), ...all.map((key) => ({ ...key, account: null }))] };
   } catch {
     return {};
@@ -296,7 +297,7 @@ function explain({ checks, header, payload, keyID }, mark, now) {
   if (isPassed("issuer")) findings.push([true, `Made for the account ${nameWords(payload.iss)}.`]);
   const withdrawal = withdrawalOf(mark, [header.kid, keyID], keyID ? undefined : payload.iss, now);
   findings.push(withdrawal);
-  const isGood = withdrawal[0] !== false && isPassed("expiry") && isPassed("expiryCeiling");
+  const isGood = isPassed("expiry") && isPassed("expiryCeiling") && findings.every(([holds]) => holds !== false);
   if (isGood) findings.push([true, `Good for another ${span(payload.exp - now)}.`]);
   if (isPassed("claims")) findings.push(...reached(payload.authorization ?? {}));
   findings.push([undefined, "What it may do there is decided by the role of the account that signed, which no token tells."]);
