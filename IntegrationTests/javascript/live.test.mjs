@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Live, get } from "../../Sources/FleetEngine/Page/Web/live.js";
+import { emptyWords } from "../../Sources/FleetEngine/Page/Web/words.js";
 import { settle, timers } from "./timers.mjs";
 
 test("what a page needs to begin is asked for until it is there, more and more seldom", async (context) => {
@@ -106,6 +107,21 @@ test("a state that takes minutes to come is not asked for again, and shows when 
   source.send("change", { changes: { vehicles: { put: { v1: { id: "v1", place: place(3) } }, drop: ["v2"] } } });
   assert.deepEqual([shown.slice(1), live.trails.vehicles.get("v1").length], [[["v1,v2,v3", 2], ["v1,v3", 1]], 3]);
   assert.deepEqual([told, isOpen()], [[true], [true]]);
+});
+
+test("an engine that was never heard is told to be silent, and nothing is known of it", (context) => {
+  const { live, told, sources, tick } = browser(context);
+  live.connect();
+  assert.deepEqual([live.isConnected, live.isUnknown], [undefined, true]);
+  sources[0].fail(EventSource.CLOSED);
+  tick(5000);
+  sources[1].fail(EventSource.CLOSED);
+  assert.deepEqual([told, live.isUnknown], [[false], true]);
+  assert.equal(emptyWords(live, true, "There are none yet."), "");
+  tick(5000);
+  sources[2].send("snapshot", partOf({}));
+  assert.deepEqual([told, live.isUnknown], [[false, true], false]);
+  assert.equal(emptyWords(live, false, "There are none yet."), "There are none yet.");
 });
 
 test("a state that broke off leaves nothing in the next one, nor does the one before it", (context) => {

@@ -788,6 +788,26 @@ def test_readers_that_left_make_room_though_nothing_happens(tmp_path):
         service.stop()
 
 
+def test_a_page_that_gets_no_events_says_so_and_of_nothing_that_there_is_none(tmp_path):
+    service = Service(tmp_path / "data")
+    try:
+        readers = [open_events(service) for _ in range(32)]
+        assert all(next(lines) == "retry: 2000" for _, lines in readers)
+        with Browser(tmp_path / "profile") as page:
+            page.open(service.http)
+            page.wait("document.getElementById('status').dataset.state === 'lost'")
+            empty = "document.querySelectorAll('#list-note:not([hidden]), .list > .hint:not(:empty), #lanes > .hint:not(:empty)').length"
+            for view in ["tokens", "refusals", "deviations", "live"]:
+                page.value(f"location.hash = '{view}'")
+                page.wait(f"!document.getElementById('{view}').hidden")
+                assert page.value(empty) == 0, view
+            readers[0][0].close()
+            is_live(page)
+            page.wait("document.getElementById('list-note').innerText === 'There are no vehicles yet.'")
+    finally:
+        service.stop()
+
+
 def test_events_go_on_where_a_reader_was_and_are_bounded_in_readers(tmp_path):
     service = Service(tmp_path / "data")
     host, port = service.http.removeprefix("http://").split(":")

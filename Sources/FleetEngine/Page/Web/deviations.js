@@ -5,7 +5,7 @@
 // Where calls depart from the documentation though the service lets them pass, by rule.
 
 import { Listbox, byID, el, fill, setText } from "./dom.js";
-import { ago, clockTime, count, dayOf, roleWords, subjectWords } from "./words.js";
+import { ago, clockTime, count, dayOf, emptyWords, roleWords, subjectWords } from "./words.js";
 
 const words = {
   real: "Where calls depart from the documentation. The service lets it pass, and so does this engine; with --profile strict it tells callers, too.",
@@ -73,7 +73,7 @@ export class Deviations {
     const chosen = rules.find((it) => it.id === this.#chosen) ?? rules[0];
     this.#chosen = chosen?.id;
     byID("deviation-note").hidden = !this.live.truncated.includes("deviation");
-    this.#box.draw(rules, this.live.state.rules.size > 0 ? "Nothing fits the filter." : "Nothing departs from the documentation so far.");
+    this.#box.draw(rules, emptyWords(this.live, this.live.state.rules.size > 0, "Nothing departs from the documentation so far."));
     this.#drawDetail(chosen);
   }
 

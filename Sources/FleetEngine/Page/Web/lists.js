@@ -6,7 +6,7 @@
 
 import { Listbox, byID, el, reconcile, setText } from "./dom.js";
 import { lanesOf, laneRow, storyOf } from "./timeline.js";
-import { ago, clockTime, count, idWords, isFinished, visible } from "./words.js";
+import { ago, clockTime, count, emptyWords, idWords, isFinished, visible } from "./words.js";
 
 const lists = {
   vehicles: {
@@ -173,12 +173,12 @@ export class Lists {
   #drawNote(found) {
     const notes = [];
     if (found.length === 0) {
-      notes.push(this.live.state[this.kind].size === 0 ? `There are no ${lists[this.kind].name.toLowerCase()} yet.` : "Nothing fits the filter.");
+      notes.push(emptyWords(this.live, this.live.state[this.kind].size > 0, `There are no ${lists[this.kind].name.toLowerCase()} yet.`));
     }
     if (this.#isTruncated(this.kind)) notes.push("There are more than this page shows; those at work come first.");
     if (found.length === shownRows) notes.push(`The first ${shownRows} are listed; filter for others.`);
-    byID("list-note").hidden = notes.length === 0;
     setText(byID("list-note"), notes.join(" "));
+    byID("list-note").hidden = byID("list-note").textContent === "";
   }
 
   /** Why nothing is told of what is chosen. */

@@ -42,7 +42,10 @@ export class Live extends EventTarget {
   truncated = [];
   /** The steps of the script that lets things go wrong, where one is set. */
   chaos = [];
-  isConnected = false;
+  /** `undefined` until it is known. */
+  isConnected = undefined;
+  /** Whether no state has come yet, so that nothing can be said of what it lacks. */
+  isUnknown = true;
   #hasBegun = false;
   #ahead = 0;
   #source;
@@ -129,6 +132,7 @@ export class Live extends EventTarget {
   /** Takes a state in the place of the one that is here; the last part of it completes it. */
   #replace(parts, last) {
     for (const kind of kinds) this.state[kind] = new Map([...parts, last].flatMap((part) => Object.entries(part[kind])));
+    this.isUnknown = false;
     this.truncated = last.truncated;
     this.chaos = last.chaos;
     // Those of what stays are shown until the new ones come.

@@ -5,7 +5,7 @@
 // Refused calls, each explained check by check.
 
 import { Listbox, byID, el, fill, setText } from "./dom.js";
-import { ago, clockTime, dayOf, idWords, ruleName, subjectWords, visible } from "./words.js";
+import { ago, clockTime, dayOf, emptyWords, idWords, ruleName, subjectWords, visible } from "./words.js";
 
 const signs = { passed: "✓", refused: "✗", notReached: "–", unknown: "?" };
 
@@ -100,7 +100,7 @@ export class Refusals {
     this.#drawReasons();
     const found = this.#found();
     this.#shown = found.find((it) => this.#isShown(it)) ?? this.#shown ?? found[0];
-    this.#box.draw(found, this.live.state.refusals.size > 0 ? "Nothing fits the filter." : "Nothing was refused yet.");
+    this.#box.draw(found, emptyWords(this.live, this.live.state.refusals.size > 0, "Nothing was refused yet."));
     this.#drawDetail(this.#shown);
   }
 

@@ -5,7 +5,7 @@
 // Time lines of tokens: one lane for each vehicle, trip, shipment or backend, drawn around the present.
 
 import { byID, el, reconcile, setText, svg } from "./dom.js";
-import { clockTime, count, duration, roleClass, roleWords, subjectWords, visible } from "./words.js";
+import { clockTime, count, duration, emptyWords, roleClass, roleWords, subjectWords, visible } from "./words.js";
 
 const order = ["vehicle", "deliveryVehicle", "trip", "shipment", "task", "fleet"];
 const minute = 60_000;
@@ -160,7 +160,7 @@ export class Timeline {
       (lane) => (lane === axisLane ? el("div", { class: "lane axis-row" }, axis(span)) : this.#row(lane)),
       (row, lane) => { if (lane !== axisLane) this.#update(row, lane, now, span); });
     byID("token-note").hidden = !this.live.truncated.includes("token");
-    if (lanes.length === 0) byID("lanes").append(el("p", { class: "hint" }, wanted ? "Nothing fits the filter." : "No token was fetched or used yet."));
+    if (lanes.length === 0) byID("lanes").append(el("p", { class: "hint" }, emptyWords(this.live, wanted, "No token was fetched or used yet.")));
   }
 
   #row(lane) {

@@ -40,6 +40,11 @@ export function count(number, noun, areMore = false) {
   return `${number.toLocaleString("en")}${areMore ? "+" : ""} ${noun}${number === 1 && !areMore ? "" : "s"}`;
 }
 
+/** Why nothing is listed, which cannot be said while nothing is known; `none` where no filter is in the way. */
+export function emptyWords({ isUnknown }, isFiltered, none) {
+  return isUnknown ? "" : isFiltered ? "Nothing fits the filter." : none;
+}
+
 /** What is at work, in words. Of vehicles the server tells those online first: there are more of them where it told of no others. */
 export function fleetWords({ state, truncated }) {
   const online = [...state.vehicles.values()].filter((it) => it.state === "online").length;
