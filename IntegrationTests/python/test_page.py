@@ -99,6 +99,10 @@ def show_only(page, field, text):
                f"document.getElementById('{field}').dispatchEvent(new Event('input'))")
 
 
+def set_size(page, width, height=844):
+    page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+
 def text_of(page, selector):
     return page.value(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
 
@@ -231,7 +235,9 @@ def test_a_link_takes_the_focus_to_what_it_leads_to(service, server_token, drive
     assert page.value("document.activeElement.matches('#detail h2')") and text_of(page, "#detail h2") == trip
 
 
-def test_a_link_to_what_the_page_does_not_show_takes_the_focus_to_what_it_says(service, page):
+@pytest.mark.parametrize("width", [390, 1200])
+def test_a_link_to_what_the_page_does_not_show_takes_the_focus_to_what_it_says(service, page, width):
+    set_size(page, width)
     page.open(f"{service.http}/#live")
     is_live(page)
     said = page.value("""import('/page/lists.js').then(({ Lists }) => {
@@ -312,6 +318,24 @@ def test_the_life_of_a_token_is_on_the_time_line_by_fingerprint_alone(service, d
     everything = page.value("document.documentElement.outerHTML") + page.value("fetch('/page/state').then((it) => it.text())")
     for part in token.split("."):
         assert part not in everything
+
+
+def test_a_lane_hears_a_click_during_which_it_is_drawn(service, driven, page):
+    page.open(f"{service.http}/#tokens")
+    is_live(page)
+    show_only(page, "token-filter", driven[0])
+    page.wait("document.querySelectorAll('#lanes rect.used').length === 1")
+    lane = "document.querySelector('#lanes button.lane')"
+    x, y = page.value("(({ x, y, width, height }) => [x + width / 2, y + height / 2])(document.querySelector('rect.used').getBoundingClientRect())")
+    mouse = {"x": x, "y": y, "button": "left", "clickCount": 1}
+    page.call("Input.dispatchMouseEvent", type="mousePressed", **mouse)
+    show_only(page, "token-filter", driven[0])
+    page.call("Input.dispatchMouseEvent", type="mouseReleased", **mouse)
+    page.wait(f"{lane}.ariaExpanded === 'true'")
+    # Once it is let go, it is drawn again.
+    page.value("document.querySelector('#lanes rect.used').id = 'old'")
+    show_only(page, "token-filter", driven[0])
+    assert not page.value("!!document.getElementById('old')")
 
 
 def test_the_time_lines_say_when_there_are_more_tokens_than_they_show(service, page):
@@ -645,7 +669,9 @@ def test_the_link_to_the_content_leaves_no_view(service, page):
         assert page.value("document.getElementById('token-text').value") == "kept"
 
 
-def test_what_is_gone_is_told_until_it_is_let_go(service, server_token, vehicle, page):
+@pytest.mark.parametrize("width", [390, 1200])
+def test_what_is_gone_is_told_until_it_is_let_go(service, server_token, vehicle, page, width):
+    set_size(page, width)
     page.open(service.http)
     is_live(page)
     show_only(page, "filter", vehicle)
@@ -654,6 +680,7 @@ def test_what_is_gone_is_told_until_it_is_let_go(service, server_token, vehicle,
     assert text_of(page, "#detail h2") == vehicle
     assert service.rest("DELETE", f"vehicles/{vehicle}", server_token).status_code == 200
     page.wait(f"document.getElementById('detail').innerText === {json.dumps(f'{vehicle} is no longer there.')}")
+    assert "is no longer there" in page.text(), "it is seen"
     page.press("Escape")
     assert text_of(page, "#detail").startswith("Choose a vehicle")
 
@@ -696,7 +723,7 @@ def test_the_bar_fits_at_any_width(service, page):
     page.open(service.http)
     is_live(page)
     for width in [320, 360, 861, 900, 1000, 1130, 1131]:
-        page.call("Emulation.setDeviceMetricsOverride", width=width, height=700, deviceScaleFactor=1, mobile=False)
+        set_size(page, width, 700)
         page.value("document.getElementById('status-text').textContent = 'a-provider-of-a-long-name · 500+ vehicles · 500+ tokens'")
         page.value("for (const count of document.querySelectorAll('.tabs b')) count.textContent = '500+'")
         page.value("for (const badge of document.querySelectorAll('nav .badge')) { badge.hidden = false; badge.textContent = '200'; }")

@@ -193,7 +193,7 @@ export class Lists {
     const node = byID("detail");
     const it = this.choice && this.live.state[this.choice.kind].get(this.choice.id);
     if (!it) {
-      node.dataset.of = "none";
+      node.dataset.of = this.choice ? "absent" : "none";
       const text = this.#lack();
       if (node.textContent !== text) node.replaceChildren(el("p", { class: "hint", tabindex: -1 }, text));
       return;

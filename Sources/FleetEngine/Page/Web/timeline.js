@@ -92,7 +92,8 @@ export function laneRow(row, lane, now, span) {
     lastMark = x;
     shapes.push(mark(x, 31, "refused", svg("path", { d: "M-4 -4 L4 4 M4 -4 L-4 4" }), `refused ${refusal.reason} at ${clockTime(refusal.time, now)}`));
   }
-  bars.replaceChildren(...shapes);
+  // A click is lost where what was pressed is gone when it is let go.
+  if (!bars.matches(":active")) bars.replaceChildren(...shapes);
   bars.setAttribute("aria-label", `${subjectWords(lane.subject)}: ${count(lane.tokens.length, "token")}, ${count(lane.refusals.length, "refusal")}`);
 }
 
