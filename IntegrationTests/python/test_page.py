@@ -617,6 +617,42 @@ def test_the_matrix_is_read_with_the_keyboard(service, page, picture):
     picture(page)
 
 
+# Whether the middle of what has the focus is seen, and nothing lies over it.
+FOCUS_IS_SEEN = """((focused) => {
+  const { x, y, width, height } = focused.getBoundingClientRect();
+  return focused.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+})(document.activeElement)"""
+
+
+@pytest.mark.parametrize("width", [320, 390, 861, 1280])
+def test_a_cell_that_the_arrows_lead_to_is_seen(service, page, width):
+    set_size(page, width, 700)
+    page.open(f"{service.http}/#matrix")
+    page.wait("document.querySelectorAll('.cell').length > 300")
+    page.focus(".cell.chosen")
+    for key, times in [("ArrowDown", 40), ("ArrowRight", 12), ("ArrowUp", 40), ("ArrowLeft", 12)]:
+        for _ in range(times):
+            page.press(key)
+            assert page.value(FOCUS_IS_SEEN), text_of(page, "#matrix-words")
+
+
+def test_a_lane_that_the_tab_key_leads_to_is_seen_on_a_phone(service, new_id, page):
+    set_size(page, 390, 700)
+    prefix = new_id("lane")[:20]
+    for number in range(20):
+        token_from(service, f"driver/{prefix}-{number:02}")
+    page.open(f"{service.http}/#tokens")
+    is_live(page)
+    show_only(page, "token-filter", prefix)
+    page.wait("document.querySelectorAll('#lanes button.lane').length === 20")
+    page.focus("#token-span")
+    for modifiers in (0, 8):
+        for _ in range(20 - (modifiers == 8)):
+            page.press("Tab", modifiers=modifiers)
+            page.value(FRAMES)
+            assert page.value("document.activeElement.matches('button.lane')") and page.value(FOCUS_IS_SEEN)
+
+
 def test_what_goes_beyond_a_page_of_paper_is_printed_on_the_next(service, page):
     page.open(f"{service.http}/#matrix")
     page.wait("document.querySelectorAll('.cell').length > 300")
@@ -717,6 +753,14 @@ def test_nothing_is_cut_off_on_a_phone_or_in_the_dark(service, driven, tmp_path,
             light = page.value("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).every((it) => it > 128)")
             assert light != dark
             picture(page, f"-{view}")
+
+
+def test_the_link_to_the_start_has_a_name_without_its_text(service, page):
+    set_size(page, 1000)
+    page.open(service.http)
+    root = page.call("DOM.getDocument")["root"]["nodeId"]
+    nodes = page.call("Accessibility.queryAXTree", nodeId=root, accessibleName="Fleetpass", role="link")["nodes"]
+    assert len(nodes) == 1
 
 
 def test_the_bar_fits_at_any_width(service, page):

@@ -92,11 +92,15 @@ export class Matrix {
     this.#focus = { row, column };
     const cell = this.#cell(row, column);
     cell.tabIndex = 0;
-    if (moveFocus) cell.focus();
     for (const node of byID("matrix-grid").querySelectorAll(".chosen")) node.classList.remove("chosen");
     cell.classList.add("chosen");
     this.#light(column);
-    setText(byID("matrix-words"), this.#words(this.#matrix.rows[row], this.#matrix.roles[column]));
+    const words = byID("matrix-words");
+    setText(words, this.#words(this.#matrix.rows[row], this.#matrix.roles[column]));
+    if (!moveFocus) return;
+    words.parentNode.style.setProperty("--words", `${words.offsetHeight}px`);
+    cell.focus({ preventScroll: true });
+    cell.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   #light(column) {
