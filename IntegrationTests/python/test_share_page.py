@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The share pages in a real browser, and what they have in common with the page."""
 
+import base64
+import itertools
+import json
 import time
 
 import pytest
@@ -35,6 +38,7 @@ def test_a_trip_is_shared_with_a_token_that_the_browser_fetches(service, server_
     assert not any("eyJ" in address for _, address, _ in page.requests), "a token never stands in an address"
     set_status(service, server_token, trip, "CANCELED")
     page.wait("document.getElementById('headline').innerText === 'This trip was cancelled'")
+    page.wait("document.getElementById('token-line').innerText === ''")
     asked = len(page.requests)
     time.sleep(6)
     assert len(page.requests) == asked, "nothing is asked after the end"
@@ -129,7 +133,7 @@ def test_a_share_page_takes_off_what_is_gone(service, server_token, driven, new_
     page.wait("document.getElementById('headline').innerText === 'Nothing to show'", seconds=40)
     shown = f"{page.text()} {page.value('document.title')}".lower()
     assert "on the way" not in shown and "does not exist" in shown
-    assert page.value("document.querySelectorAll('#sub:not(:empty), #steps li, .leaflet-marker-icon').length") == 0
+    assert page.value("document.querySelectorAll('#sub:not(:empty), #token-line:not(:empty), #steps li, .leaflet-marker-icon').length") == 0
     page.console = [text for text in page.console if "net::ERR_BLOCKED_BY_CLIENT" not in text]
 
 
@@ -206,6 +210,43 @@ def test_a_share_page_says_that_its_link_is_broken(service, page, trip):
     page.wait("document.getElementById('headline').innerText === 'Nothing to show'")
     assert "This link is broken" in text_of(page, "#trouble")
     assert not [address for _, address, _ in page.requests if "/token/" in address or "/v1/" in address]
+
+
+def test_a_share_page_says_that_no_token_travels_to_where_it_is(service, page):
+    # The name of a host that is not this machine, over plain http: the files are those of the service.
+    page.call("Fetch.enable", patterns=[{"urlPattern": "http://fleet.example/*"}])
+    note, answers = page._note, itertools.count(1_000_000)
+
+    def answer(event):
+        if event.get("method") != "Fetch.requestPaused":
+            return note(event)
+        asked = event["params"]["request"]["url"]
+        file = requests.get(asked.replace("http://fleet.example", service.http), timeout=30)
+        parameters = {
+            "requestId": event["params"]["requestId"], "responseCode": file.status_code,
+            "responseHeaders": [{"name": name, "value": value} for name, value in file.headers.items()],
+            "body": base64.b64encode(file.content).decode(),
+        }
+        # Without waiting, as whoever waits for another answer is who hears of it.
+        page.socket.send(json.dumps({
+            "id": next(answers), "sessionId": page._session, "method": "Fetch.fulfillRequest", "params": parameters}))
+
+    page._note = answer
+    page.open("http://fleet.example/share/trips/trip-1")
+    page.wait("document.getElementById('headline').innerText === 'Nothing to show'")
+    assert "use https, or this machine" in text_of(page, "#trouble")
+
+
+def test_a_share_page_that_nobody_has_seen_asks_nothing(service, server_token, driven, new_id, page):
+    trip = new_id("trip")
+    make_trip(service, server_token, trip, driven[0])
+    page.call("Page.addScriptToEvaluateOnNewDocument", source="Object.defineProperty(document, 'hidden', { get: () => !window.isSeen });")
+    page.open(f"{service.http}/share/trips/{trip}")
+    page.wait("document.body.matches('.no-map') || document.querySelector('.leaflet-container')")
+    page.value(FRAMES)
+    assert not [address for _, address, _ in page.requests if "/token/" in address or "/v1/" in address]
+    page.value("window.isSeen = true; document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait("document.getElementById('headline').innerText === 'Your driver is on the way'")
 
 
 @pytest.mark.parametrize("path", ["/", "/share/trips/"])

@@ -19,8 +19,6 @@ const [, , kind, encoded] = location.pathname.split("/");
 const id = decoded(encoded);
 const isTrip = kind === "trips";
 const subject = { kind: isTrip ? "consumer" : "delivery_consumer", id };
-const tokens = new FleetTokens({ url: "/" });
-const asker = new Asker(tokens, subject, send);
 let settings;
 let map;
 let last;
@@ -40,7 +38,7 @@ function resourcePath() {
 }
 
 /** Asks once for what is shown. */
-async function ask() {
+async function ask(asker) {
   const answer = await asker.ask();
   // The rest of an answer may not come.
   const body = await answer.json().catch(() => undefined);
@@ -80,6 +78,7 @@ function clear() {
   document.title = "Nothing to show";
   setText(byID("sub"), "");
   setText(byID("spoken"), "");
+  setText(byID("token-line"), "");
   byID("steps").replaceChildren();
   map?.clear();
 }
@@ -94,37 +93,41 @@ function tell(error) {
 }
 
 /** Asks again and again, more seldom after failures and while nobody looks. */
-async function follow() {
+async function follow(tokens) {
   const pace = new Pace(tokens);
+  const asker = new Asker(tokens, subject, send);
   for (;;) {
+    if (document.hidden) await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
     let wait;
     try {
-      const answer = await ask();
+      const answer = await ask(asker);
       const { isOver } = show(answer);
       last = answer;
       byID("trouble").hidden = true;
-      if (isOver) return;
+      if (isOver) return void setText(byID("token-line"), "");
       wait = pace.afterAnswer();
     } catch (error) {
       tell(error);
       wait = pace.afterFailure(error);
     }
     await wait;
-    if (document.hidden) await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
   }
 }
 
-/** Begins where the link is one. */
+/** Begins where the link is one, and tokens may come here. */
 async function begin() {
-  if (id === undefined) {
+  let tokens;
+  try {
+    if (id === undefined) throw Object.assign(new Error("This link is broken; ask for it once more."), { status: 404 });
+    tokens = new FleetTokens({ url: "/" });
+  } catch (error) {
     document.body.classList.add("no-map");
-    tell(Object.assign(new Error("This link is broken; ask for it once more."), { status: 404 }));
-    return;
+    return tell(error);
   }
   settings = await get("/page/settings", () => tell(silence()));
   if (await loadLeaflet(settings)) map = new ShareMap(byID("map"), settings);
   else document.body.classList.add("no-map");
-  await follow();
+  await follow(tokens);
 }
 
 useTheme(byID("theme"));
