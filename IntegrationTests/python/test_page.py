@@ -186,6 +186,29 @@ def test_a_list_is_searched_for_what_names_its_things_and_not_for_how_old_they_a
     assert found == [[0, 1, 0], [0, 1, 0], [0, 1, 1]]
 
 
+def test_how_fast_a_vehicle_is_is_told_while_it_is_known_and_a_link_while_it_leads_somewhere(service, page):
+    page.open(f"{service.http}/#matrix")
+    is_live(page)
+    told = page.value("""import('/page/lists.js').then(({ Lists }) => {
+      const it = { id: 'it', state: 'online', type: 'auto', trips: ['none'], reported: 1000, speed: 45.4 };
+      const kinds = ['trips', 'deliveryVehicles', 'tasks', 'tokens', 'refusals'];
+      const live = { state: { ...Object.fromEntries(kinds.map((kind) => [kind, new Map()])), vehicles: new Map([['it', it]]) }, truncated: [] };
+      const lists = new Lists(live, { colour: () => '', onChoose() {} });
+      const draw = (now, changes) => {
+        live.now = now;
+        live.state.vehicles.set('it', { ...it, ...changes });
+        lists.choose('vehicles', 'it');
+        const facts = [...document.querySelectorAll('#detail .facts > div')].map(({ children }) => [children[0].textContent, children[1]]);
+        const { speed, trips } = Object.fromEntries(facts);
+        return [document.querySelector('#list .row .aside').textContent, speed?.textContent, trips.textContent, Boolean(trips.firstElementChild)];
+      };
+      return [draw(60_999), draw(61_000), draw(2000, { state: 'offline' }), draw(2000, { trips: [] })];
+    })""")
+    assert told == [
+        ["45 km/h", "45 km/h", "none", True], ["60 s ago", None, "none", True], ["1 s ago", None, "none", True],
+        ["45 km/h", "45 km/h", "none", False]]
+
+
 def test_a_link_leads_where_it_says(service, new_id, page):
     token = service.mint("delivery_server")
     task = new_id("task")
@@ -680,6 +703,25 @@ def test_views_lists_and_filters_work_with_the_keyboard(service, driven, page):
     page.wait("!document.querySelector('#detail h2')")
     page.press("t")
     assert page.value("document.documentElement.dataset.theme") == "light"
+
+
+def test_the_last_entry_is_chosen_by_its_key_and_none_by_one_that_ends_a_word(service, server_token, new_id, page):
+    prefix = new_id("key")[:20]
+    for number in range(3):
+        answer = service.rest("POST", f"vehicles?vehicleId={prefix}-{number}", server_token, json=vehicle_body())
+        assert answer.status_code == 200, answer.text
+    page.open(service.http)
+    is_live(page)
+    page.press("/")
+    show_only(page, "filter", prefix[:-1])
+    page.wait("document.querySelectorAll('#list .row').length === 3")
+    page.call("Input.imeSetComposition", text=prefix[-1], selectionStart=1, selectionEnd=1)
+    page.press("Enter")
+    assert page.value("document.activeElement.id") == "filter" and not text_of(page, "#detail h2")
+    page.focus("#list")
+    for key, number in [("End", 2), ("Home", 0)]:
+        page.press(key)
+        assert text_of(page, "#detail h2") == f"{prefix}-{number}"
 
 
 def test_why_nothing_is_listed_stands_below_the_filter(service, page):

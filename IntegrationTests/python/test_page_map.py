@@ -28,6 +28,17 @@ def zoom_in(page):
 
 
 @needs_leaflet
+def test_a_map_that_could_not_be_loaded_is_not_called_missing(service, page):
+    page.call("Network.setBlockedURLs", urls=["*/leaflet.js"])
+    page.open(service.http)
+    page.wait("!document.getElementById('map-missing').hidden")
+    told = text_of(page, "#map-missing")
+    assert "could not be loaded" in told and "apt-get" not in told
+    # The browser tells of what was blocked.
+    page.console = [text for text in page.console if "net::ERR_BLOCKED_BY_CLIENT" not in text]
+
+
+@needs_leaflet
 def test_a_map_that_was_out_of_sight_at_first_shows_the_fleet(service, server_token, driven, new_id, page):
     other = new_id("vehicle")
     assert service.rest("POST", f"vehicles?vehicleId={other}", server_token, json=vehicle_body()).status_code == 200

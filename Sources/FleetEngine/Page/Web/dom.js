@@ -111,12 +111,12 @@ export class Listbox {
     else if (this.#node.getAttribute("aria-activedescendant") !== id) this.#node.setAttribute("aria-activedescendant", id);
   }
 
-  /** Chooses the item that is so many further, and takes the focus; `-Infinity` is the first. */
+  /** Chooses the item that is so many further, and takes the focus; `Infinity` is the last, `-Infinity` the first. */
   move(step) {
     const items = this.#items;
     if (items.length === 0) return;
     const at = items.findIndex(this.#parts.isChosen);
-    this.#parts.choose(items[at < 0 ? 0 : Math.min(items.length - 1, Math.max(0, at + step))]);
+    this.#parts.choose(items[Math.min(items.length - 1, Math.max(0, at + step))]);
     this.focus();
   }
 

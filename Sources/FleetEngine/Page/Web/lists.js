@@ -12,7 +12,7 @@ const lists = {
   vehicles: {
     name: "Vehicles", key: "v", icon: "▲", state: (it) => it.state,
     text: (it) => it.trips.map(idWords).join(", ") || (it.type === "unknown" ? "no trip" : it.type),
-    aside: (it, now) => (it.speed === undefined ? ago(it.reported, now) : `${Math.round(it.speed)} km/h`),
+    aside: (it, now) => speedWords(it, now) ?? ago(it.reported, now),
     rank: (it) => (it.state === "online" ? 0 : 1),
   },
   trips: {
@@ -36,6 +36,14 @@ const lists = {
 };
 const truncatedNames = { vehicles: "vehicle", trips: "trip", deliveryVehicles: "delivery_vehicle", tasks: "task" };
 const shownRows = 200;
+/** How long a vehicle is taken to go on as it reported. In milliseconds. */
+const freshness = 60_000;
+
+/** How fast a vehicle is, where that is known of now. */
+function speedWords({ speed, state, reported }, now) {
+  const isKnown = speed !== undefined && state === "online" && now - reported < freshness;
+  return isKnown ? `${Math.round(speed)} km/h` : undefined;
+}
 
 export class Lists {
   kind = "vehicles";
@@ -239,7 +247,7 @@ function factsOf(kind, it, live, follow) {
   const share = (path) => el("a", { href: path, target: "_blank", rel: "noopener" }, "open the share page");
   const facts = {
     vehicles: () => [
-      ["state", it.state], ["type", it.type], ["place", place], ["speed", it.speed === undefined ? undefined : `${Math.round(it.speed)} km/h`],
+      ["state", it.state], ["type", it.type], ["place", place], ["speed", speedWords(it, now)],
       ["reported", ago(it.reported, now)], ["trips", it.trips.length > 0 ? it.trips.map((id) => link("trips", id)) : "none"],
     ],
     trips: () => [
@@ -263,7 +271,7 @@ function factsOf(kind, it, live, follow) {
 /** Keeps links that did not change, so that they keep the focus. */
 function updateFact(node, [, value]) {
   const [, place] = node.children;
-  if (typeof value === "string") return setText(place, value);
+  if (typeof value === "string") return place.firstElementChild ? place.replaceChildren(value) : setText(place, value);
   const made = el("dd", {}, value);
   if (made.innerHTML !== place.innerHTML) place.replaceChildren(...made.childNodes);
 }

@@ -7,7 +7,7 @@
 import { el, svg } from "./dom.js";
 import { idWords, visible } from "./words.js";
 
-/** Loads Leaflet, or is false where the server has none. */
+/** Loads Leaflet, or is false where that fails, as where the server has none. */
 export async function loadLeaflet(settings) {
   if (!settings.hasLeaflet) return false;
   // Before the page's own style, which has the last word.
@@ -20,14 +20,17 @@ export async function loadLeaflet(settings) {
   });
 }
 
+const withoutMap = () => el("p", {}, "Lists, time lines and everything else work without it.");
+
 /** Says how to get a map. */
-export function missingMap(folder) {
+export function missingMap({ hasLeaflet, leafletFolder }) {
+  if (hasLeaflet) return [el("h2", {}, "The map could not be loaded"), el("p", {}, "Load this page again."), withoutMap()];
   return [
     el("h2", {}, "No map here yet"),
-    el("p", {}, "The map is drawn by Leaflet, which this server takes from the system. It looked in ", el("code", {}, folder), "."),
+    el("p", {}, "The map is drawn by Leaflet, which this server takes from the system. It looked in ", el("code", {}, leafletFolder), "."),
     el("p", {}, "On Debian and Ubuntu: ", el("code", {}, "apt-get install libjs-leaflet"), ". Elsewhere, unpack Leaflet 1.x and start with ",
       el("code", {}, "--leaflet DIR"), ", the folder that holds leaflet.js and leaflet.css. Then load this page again."),
-    el("p", {}, "Lists, time lines and everything else work without it."),
+    withoutMap(),
   ];
 }
 

@@ -121,6 +121,8 @@ function show() {
 }
 
 function onKey(event) {
+  // What ends the composition of a word is no key of the page's.
+  if (event.isComposing) return;
   const isTyping = event.target.closest("input, textarea, select, dialog");
   if (["Escape", "Enter"].includes(event.key) && isTyping?.matches("input")) {
     isTyping.blur();
@@ -173,5 +175,5 @@ if (await loadLeaflet(settings)) {
 } else {
   byID("map-missing").hidden = false;
   byID("map").hidden = true;
-  byID("map-missing").replaceChildren(...missingMap(settings.leafletFolder));
+  byID("map-missing").replaceChildren(...missingMap(settings));
 }
