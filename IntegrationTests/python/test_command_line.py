@@ -24,9 +24,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 import requests
 
-from engine_server import certificate
+from engine_server import certificate, trust_file
 from forgery import LEAVE_OUT, Forger, encode, new_ec_key, new_rsa_key
-from service import PROGRAM, Service, refusal, run
+from service import PROGRAM, Program, Service, refusal, run
 
 REFUSED, USAGE, UNREACHABLE, CONFIGURATION = 1, 2, 69, 78
 ROLES = (
@@ -987,6 +987,31 @@ def test_up_finds_its_keys_and_data_again(tmp_path, service):
     assert second.rest("GET", "vehicles/kept", token).status_code == 200
     code, output, errors = second.stop()
     assert (code, output) == (0, ""), errors
+
+
+def test_the_ready_line_is_one_line_of_words_and_a_path(tmp_path, service):
+    result = run("up", "--data", tmp_path / "a\nb", "--port", "0", "--grpc-port", "0")
+    assert r"a\u000ab has a line break in its path" in check_failure(result, USAGE)
+    assert result.stdout == b"" and list(tmp_path.iterdir()) == []
+    shutil.copytree(service.data / "service-accounts", tmp_path / "keys")
+    trust_file(tmp_path, "keys")
+    (tmp_path / "callers.json").write_text(json.dumps(
+        {"callers": [{"name": "app", "secret_sha256": "0" * 64, "roles": ["driver"]}]}))
+    (tmp_path / "tokens.yaml").write_text(
+        "provider: my fleet\ndata: tokens\nkeys: keys\nlisten: {port: 0}\ncallers: {file: callers.json}\n")
+    (tmp_path / "engine.yaml").write_text(
+        "providers: demo-fleet,my fleet\ndata: engine\nlisten: {http_port: 0, grpc_port: 0}\ntrust: {files: trust.yaml}\n")
+    for name in ("tokens", "engine"):
+        (tmp_path / name).mkdir()
+    for arguments, data in (
+        (("up", "--data", tmp_path / "my data", "--provider", "my fleet", "--port", "0", "--grpc-port", "0"),
+         f" data={tmp_path}/my data"),
+        (("serve", "tokens", "--config", tmp_path / "tokens.yaml"), ""),
+        (("serve", "engine", "--config", tmp_path / "engine.yaml"), ""),
+    ):
+        ready = re.compile(f'^ready http=(?P<http>[^ ]+) (grpc=[^ ]+ )?provider=(demo-fleet,)?"my fleet"{re.escape(data)}$')
+        code, output, errors = Program(ready, *arguments).stop()
+        assert (code, output) == (0, ""), errors
 
 
 def test_a_folder_of_another_provider_is_a_configuration_error(tmp_path, service):

@@ -147,6 +147,16 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: data))
     }
 
+    @Test(arguments: ["\n", "\r\n", "\u{2028}"])
+    func `a data folder is named in one line`(lineBreak: String) throws {
+        let data = Self.newPath() + "\(lineBreak)ready"
+        let options = try LocalServiceOptions.parse(["--data", data])
+        let failure = #expect(throws: CommandFailure.self) { _ = try LocalService(options, logger: options.logger) }
+        #expect(failure?.status == .usage)
+        #expect(failure?.message.contains(where: \.isNewline) == false)
+        #expect(!FileManager.default.fileExists(atPath: data))
+    }
+
     @Test func `a recording may be in the data folder that is made for it`() throws {
         let data = Self.newPath()
         let below = try LocalServiceOptions.parse(["--data", data, "--record", "\(data)/below/calls.jsonl"])

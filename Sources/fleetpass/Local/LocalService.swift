@@ -102,8 +102,8 @@ struct LocalService {
                 host: host, httpPort: httpPort, grpcPort: await grpc.port, provider: self.provider,
                 data: self.folder.path)
             Console.give(
-                "ready http=\(addresses.http.absoluteString) grpc=\(addresses.grpc) provider=\(self.provider) "
-                    + "data=\(addresses.data)"
+                "ready http=\(addresses.http.absoluteString) grpc=\(addresses.grpc) "
+                    + "provider=\(self.provider.value.lineWord) data=\(addresses.data)"
             )
             try await whenReady(addresses)
         }

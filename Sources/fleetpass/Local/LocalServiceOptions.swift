@@ -169,11 +169,18 @@ struct LocalServiceOptions: ParsableArguments {
             self.revocations != nil || self.revocationsKeys == nil, "--revocations-keys belongs to --revocations.")
     }
 
-    /// Refuses an address to listen on, a database or a recording that could not be used.
+    /// Refuses an address to listen on, a data folder, a database or a recording that could not be used.
     ///
-    /// - Throws: ``CommandFailure`` with `configuration`, or `usage` for a database without an address.
+    /// - Throws: ``CommandFailure`` with `configuration`, or `usage` for a database without an address and for a data folder
+    ///   that no line can name.
     func checkPlaces() throws {
         try self.checkHost()
+        let data = URL(filePath: self.data, directoryHint: .isDirectory).absoluteURL.path(percentEncoded: false)
+        guard !data.contains(where: \.isNewline) else {
+            throw CommandFailure(
+                status: .usage,
+                message: "the data folder \(data.shown()) has a line break in its path; pass another with --data.")
+        }
         guard self.store?.allSatisfy(\.isWhitespace) != true else {
             throw CommandFailure(status: .usage, message: "--store is empty; name the database, or leave it out.")
         }

@@ -35,7 +35,7 @@ struct EngineProcess {
             let name = host.contains(":") ? "[\(host)]" : host
             Console.give(
                 "ready http=\(scheme)://\(name):\(ports.http) grpc=\(name):\(ports.grpc) "
-                    + "provider=\(providers.map(\.value).joined(separator: ","))")
+                    + "provider=\(providers.map(\.value.lineWord).joined(separator: ","))")
         }
         self.configuration = configuration
         self.logger = logger

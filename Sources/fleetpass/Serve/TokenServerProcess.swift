@@ -6,6 +6,7 @@ import FleetOperation
 import FleetPostgreSQL
 import FleetSigning
 import FleetTokenServer
+import FleetTokens
 import Foundation
 import Logging
 import ServiceLifecycle
@@ -36,7 +37,7 @@ struct TokenServerProcess {
         let (host, provider) = (configuration.host, configuration.provider)
         self.server = try TokenServer(configuration, logger: logger) { port in
             let name = host.contains(":") ? "[\(host)]" : host
-            Console.give("ready http=\(scheme)://\(name):\(port) provider=\(provider)")
+            Console.give("ready http=\(scheme)://\(name):\(port) provider=\(provider.value.lineWord)")
         }
         self.configuration = configuration
         self.logger = logger
