@@ -12,6 +12,9 @@ final class LookupReader: EngineReader {
     /// Why a body must run again, whatever it makes of this.
     struct Scans: Error {}
 
+    /// How many resources a short scan may look at.
+    static let shortLimit = 64
+
     private let tables: any EngineReader
     private let nearbyLimit: Int
     private var scans = false
@@ -54,7 +57,12 @@ final class LookupReader: EngineReader {
         _ scan: StoreScan, of provider: ProviderID, _ body: (_ id: String, Resource) throws -> Bool
     ) throws {
         guard scan.isShort else { throw self.interrupt() }
-        try self.tables.scan(scan, of: provider, body)
+        var count = 0
+        try self.tables.scan(scan, of: provider) { (id, resource: Resource) in
+            count += 1
+            guard count <= Self.shortLimit else { throw self.interrupt() }
+            return try body(id, resource)
+        }
     }
 
     func scanVehicles(

@@ -31,7 +31,7 @@ struct StoreScan: Hashable, Sendable {
         return place().map { box.contains(latitude: $0.latitude, longitude: $0.longitude) } ?? false
     }
 
-    /// Whether it looks at a few resources at most: those of one tracking id.
+    /// Whether it looks at a few resources, unless callers gave many tasks one tracking id.
     var isShort: Bool { self.tracking != nil }
 
     /// Whether nothing is restricted.

@@ -47,6 +47,28 @@ import Testing
         #expect(forSweep == 1)
     }
 
+    @Test func `a vehicle is looked up once, however many of its tasks have one tracking id`() async throws {
+        let world = DeliveryWorld(store: self.store)
+        let ids = (0..<50).map { "t-\($0)" }
+        for vehicle in ["dv-1", "dv-2"] { try await world.createVehicle(vehicle) }
+        for id in ids { try await world.createTask(id) { $0.attributes = [.with { $0.key = id }] } }
+        try await world.createTask("first", tracking: "other")
+        try await world.plan("dv-1", [["first"]] + ids[..<25].reversed().map { [$0] })
+        try await world.plan("dv-2", ids[25...].reversed().map { [$0] })
+        func look() async throws -> String? {
+            self.store.finds.withLock { $0 = 0 }
+            return try await world.tracking("shp-1").attributes.first?.key
+        }
+        #expect(try await look() == "t-49", "the nearest of all")
+        #expect(self.store.finds.withLock { $0 } == 2)
+        try await world.plan("dv-2", [])
+        #expect(try await look() == "t-24")
+        #expect(self.store.finds.withLock { $0 } == 1)
+        try await world.plan("dv-1", [])
+        #expect(try await look() == "t-9", "the last of those that were done at once")
+        #expect(self.store.finds.withLock { $0 } == 0)
+    }
+
     @Test func `a closed task's vehicle is asked for where an outcome needs its place`() async throws {
         let world = DeliveryWorld(store: self.store)
         try await world.createVehicle("dv-1")
@@ -76,44 +98,48 @@ import Testing
 
 /// A store that counts the questions of its bodies: each look for one resource that was not read ahead, and each
 /// reading ahead.
+///
+/// It also counts each look for one resource.
 private struct FarStore: EngineStore {
     let questions = Locked(0)
+    let finds = Locked(0)
     private let store = MemoryStore()
 
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineReader) throws -> Result
     ) async throws -> Result {
-        try await self.store.read { [questions] in try body(FarTransaction($0, changes: nil, questions)) }
+        try await self.store.read { [self] in try body(FarTransaction($0, changes: nil, self)) }
     }
 
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any EngineTransaction) throws -> Result
     ) async throws -> Result {
-        try await self.store.write { [questions] in try body(FarTransaction($0, changes: $0, questions)) }
+        try await self.store.write { [self] in try body(FarTransaction($0, changes: $0, self)) }
     }
 }
 
 private final class FarTransaction: EngineTransaction {
     private let tables: any EngineReader
     private let changes: (any EngineTransaction)?
-    private let questions: Locked<Int>
+    private let store: FarStore
     private var known: Set<ResourceKey> = []
 
-    init(_ tables: any EngineReader, changes: (any EngineTransaction)?, _ questions: Locked<Int>) {
+    init(_ tables: any EngineReader, changes: (any EngineTransaction)?, _ store: FarStore) {
         self.tables = tables
         self.changes = changes
-        self.questions = questions
+        self.store = store
     }
 
     private func ask(_ keys: [ResourceKey]) {
         guard !self.known.isSuperset(of: keys) else { return }
         self.known.formUnion(keys)
-        self.questions.withLock { $0 += 1 }
+        self.store.questions.withLock { $0 += 1 }
     }
 
     func find<Resource: StoredResource>(
         _ id: FleetID<Resource.Kind>, of provider: ProviderID, as type: Resource.Type
     ) throws -> Resource? {
+        self.store.finds.withLock { $0 += 1 }
         self.ask([ResourceKey(id, provider, type)])
         return try self.tables.find(id, of: provider, as: type)
     }

@@ -30,11 +30,8 @@ enum GetTaskTrackingInfo: ReadingCall {
             tasks.append((id, task))
             return true
         }
-        let chosen = try TrackingView.choose(tasks) { id, task in
-            try store.deliveryVehicle(of: task, provider: access.provider).flatMap { Journey(of: $0).stop(of: id) }
-        }
-        guard let (id, task) = chosen else { throw EngineError.notFound(name) }
-        let vehicle = try store.deliveryVehicle(of: task, provider: access.provider)
-        return TrackingView.show(task, id: id, name: name, vehicle: vehicle, context: context)
+        let chosen = try TrackingView.choose(tasks) { try store.deliveryVehicle(of: $0, provider: access.provider) }
+        guard let chosen else { throw EngineError.notFound(name) }
+        return TrackingView.show(chosen.task, id: chosen.id, name: name, vehicle: chosen.vehicle, context: context)
     }
 }

@@ -64,6 +64,14 @@ struct Journey: Sendable {
     /// Where the first stop is.
     var firstPlace: LatLng? { self.segments.first?.stop.plannedLocation.point }
 
+    /// The indices of the stops at which all tasks are done, by the tasks' ids.
+    var stops: [String: Int] {
+        let stops = self.segments.enumerated().flatMap { index, segment in
+            segment.stop.tasks.map { ($0.taskID, index) }
+        }
+        return Dictionary(stops) { first, _ in first }
+    }
+
     /// The index of the stop at which a task is done.
     func stop(of task: String) -> Int? {
         self.segments.firstIndex { $0.stop.tasks.contains { $0.taskID == task } }

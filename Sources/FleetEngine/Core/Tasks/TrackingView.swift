@@ -8,32 +8,49 @@ import SwiftProtobuf
 
 /// What the recipient of a shipment may see of its task, and of the way of the vehicle that brings it.
 enum TrackingView {
+    /// A task of a tracking id.
+    struct Choice {
+        let id: String
+        let task: DeliveryTask
+        /// The vehicle that an open task is assigned to.
+        let vehicle: DeliveryVehicle?
+        /// Which of the vehicle's stops the task is done at, where that was asked for.
+        fileprivate let stop: Int?
+
+        /// Whether it is nearer than another or, where neither is, done later.
+        fileprivate func precedes(_ other: Choice) -> Bool {
+            (self.stop ?? .max, other.task.taskOutcomeTime.microseconds, other.id)
+                < (other.stop ?? .max, self.task.taskOutcomeTime.microseconds, self.id)
+        }
+    }
+
     /// Picks the task that a tracking id stands for now: an open one that is still to be done, on its way if there is such
     /// a one, and the nearest of several; another open one; or the last to be done.
     ///
     /// - Parameters:
     ///   - tasks: The tasks of the tracking id.
-    ///   - stop: Tells which of its vehicle's stops an open task is done at, if any.
-    /// - Returns: The task, or `nil` where there is none.
-    /// - Throws: What `stop` throws.
+    ///   - vehicle: Gives the vehicle of an open task, if any; it is asked once for all tasks of one vehicle.
+    /// - Returns: The task with its vehicle, or `nil` where there is none.
+    /// - Throws: What `vehicle` throws.
     static func choose(
-        _ tasks: [(id: String, task: DeliveryTask)], stop: (_ id: String, DeliveryTask) throws -> Int?
-    ) throws -> (id: String, task: DeliveryTask)? {
+        _ tasks: [(id: String, task: DeliveryTask)], vehicle: (DeliveryTask) throws -> DeliveryVehicle?
+    ) throws -> Choice? {
         func rank(_ task: DeliveryTask) -> Int {
             guard task.state == .open else { return 0 }
             return (task.taskOutcome == .unspecified ? 3 : 1) + (task.deliveryVehicleID.isEmpty ? 0 : 1)
         }
         let first = tasks.map { rank($0.task) }.max()
         let candidates = tasks.filter { rank($0.task) == first }
-        guard candidates.count > 1 else { return candidates.first }
-        let placed = try candidates.map { candidate in
-            let place = candidate.task.state == .open ? try stop(candidate.id, candidate.task) : nil
-            return (candidate: candidate, stop: place ?? .max)
+        var chosen: Choice?
+        for tasks in Dictionary(grouping: candidates, by: \.task.deliveryVehicleID).values {
+            let vehicle = tasks[0].task.state == .open ? try vehicle(tasks[0].task) : nil
+            let stops = candidates.count > 1 ? vehicle.map { Journey(of: $0).stops } : nil
+            for (id, task) in tasks {
+                let choice = Choice(id: id, task: task, vehicle: vehicle, stop: stops?[id])
+                if chosen.map(choice.precedes) ?? true { chosen = choice }
+            }
         }
-        return placed.max { left, right in
-            (right.stop, left.candidate.task.taskOutcomeTime.microseconds, left.candidate.id)
-                < (left.stop, right.candidate.task.taskOutcomeTime.microseconds, right.candidate.id)
-        }?.candidate
+        return chosen
     }
 
     /// The task's own part, and as much of the vehicle's way as the task shows now.
