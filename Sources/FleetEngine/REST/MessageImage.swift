@@ -14,13 +14,18 @@ struct MessageImage {
     /// The fields of the message itself that are left out, and how deep within it what is visited now is.
     private let omitted: [Int]
     private var depth = 0
+    private let limit: Int
 
-    private init(omitted: [Int]) {
+    private init(omitted: [Int], limit: Int) {
         self.omitted = omitted
+        self.limit = limit
     }
 
     /// What a message has that is not compared here.
     private struct Unknown: Error {}
+
+    /// There are more bytes than are wanted.
+    private struct TooLong: Error {}
 
     /// Takes the image of a message.
     ///
@@ -28,18 +33,19 @@ struct MessageImage {
     ///   - message: The message.
     ///   - omitted: The numbers of the fields that are left out, which are messages.
     ///   - size: How many bytes are expected.
-    /// - Returns: The bytes; `nil` for a message with maps, which have no order.
+    ///   - limit: How many bytes are wanted at most.
+    /// - Returns: The bytes; `nil` where there are more, and for a message with maps, which have no order.
     static func bytes(
-        of message: some Message, leavingOut omitted: [Int] = [], expecting size: Int
+        of message: some Message, leavingOut omitted: [Int] = [], expecting size: Int, atMost limit: Int = .max
     ) -> [UInt8]? {
-        var image = Self(omitted: omitted)
+        var image = Self(omitted: omitted, limit: limit)
         image.bytes.reserveCapacity(size)
         do {
             try message.traverse(visitor: &image)
         } catch {
             return nil
         }
-        return image.bytes
+        return image.bytes.count <= limit ? image.bytes : nil
     }
 
     private mutating func append(_ fieldNumber: Int, _ value: UInt64) {
@@ -80,6 +86,7 @@ extension MessageImage: Visitor {
 
     mutating func visitSingularMessageField<Inner: Message>(value: Inner, fieldNumber: Int) throws {
         guard self.depth > 0 || !self.omitted.contains(fieldNumber) else { return }
+        guard self.bytes.count <= self.limit else { throw TooLong() }
         self.append(fieldNumber, 0)
         self.depth += 1
         defer { self.depth -= 1 }

@@ -50,14 +50,15 @@ final class WrittenTrips: Sendable {
     private func lasting(_ trip: Trip, _ hasEnumNumbers: Bool) throws(EngineError) -> [UInt8] {
         let known = self.recent[trip.name].flatMap { $0.hasEnumNumbers == hasEnumNumbers ? $0 : nil }
         if let known, isSameInstance(known.trip, trip) { return known.json }
-        let image = MessageImage.bytes(of: trip, expecting: known?.image.count ?? 1024)
+        let image = MessageImage.bytes(
+            of: trip, expecting: known?.image.count ?? 1024, atMost: Self.maximumBytes)
         if var known, known.image == image {
             known.trip = trip
             self.recent.keep(known, for: trip.name)
             return known.json
         }
         let json = try MessageJSON.write(trip, withEnumNumbers: hasEnumNumbers)
-        if json.count <= Self.maximumBytes, let image, image.count <= Self.maximumBytes {
+        if json.count <= Self.maximumBytes, let image {
             let written = Written(trip: trip, image: image, hasEnumNumbers: hasEnumNumbers, json: json)
             self.recent.keep(written, for: trip.name)
         }

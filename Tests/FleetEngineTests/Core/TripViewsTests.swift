@@ -130,31 +130,60 @@ import Testing
         #expect(!isSameInstance(second.lasting, third.lasting))
     }
 
+    /// Has views remember a trip of a vehicle, if they do.
+    private static func look(
+        _ views: TripViews, _ number: Int, stops: Int = 1, change: (inout Vehicle, inout Trip) -> Void = { _, _ in }
+    ) {
+        let context = CallContext(now: TestClock.start, routes: StraightLineEstimator(), seesEveryVehicle: false)
+        let stop = TripWaypoint.with {
+            $0.tripID = "\(number)"
+            $0.location = .at(37.5, -122)
+        }
+        var vehicle = Vehicle.sample
+        vehicle.lastLocation.serverTime = Google_Protobuf_Timestamp(stamping: context.now)
+        vehicle.waypoints = Array(repeating: stop, count: stops)
+        var trip = Trip.with {
+            $0.vehicleID = "veh-1"
+            $0.tripStatus = .enrouteToPickup
+        }
+        change(&vehicle, &trip)
+        let question = TripView.Question(trip: trip, vehicle: vehicle, viewer: TripView.Viewer(.init()))
+        _ = views.answer(question, id: "\(number)", name: "\(number)", context: context)
+    }
+
     @Test func `no more trips are remembered than have their place`() {
         let views = TripViews()
-        let context = CallContext(
-            now: TestClock.start, routes: StraightLineEstimator(), seesEveryVehicle: false)
-        let viewer = TripView.Viewer(.init())
-        func look(_ number: Int, stops: Int) {
-            let stop = TripWaypoint.with {
-                $0.tripID = "\(number)"
-                $0.location = .at(37.5, -122)
-            }
-            var vehicle = Vehicle.sample
-            vehicle.lastLocation.serverTime = Google_Protobuf_Timestamp(stamping: context.now)
-            vehicle.waypoints = Array(repeating: stop, count: stops)
-            let trip = Trip.with {
-                $0.vehicleID = "veh-1"
-                $0.tripStatus = .enrouteToPickup
-            }
-            let question = TripView.Question(trip: trip, vehicle: vehicle, viewer: viewer)
-            _ = views.answer(question, id: "\(number)", name: "\(number)", context: context)
-        }
-        for number in 0..<TripViews.capacity + 10 { look(number, stops: number % 3) }
+        for number in 0..<TripViews.capacity + 10 { Self.look(views, number, stops: number % 3) }
         #expect(views.count == 10)
-        look(-1, stops: TripViews.maximumStops + 1)
+        Self.look(views, -1, stops: TripViews.maximumStops + 1)
         #expect(views.count == 10)
-        look(-1, stops: TripViews.maximumStops)
+        Self.look(views, -1, stops: TripViews.maximumStops)
         #expect(views.count == 11)
+    }
+
+    private static let changes: [(@Sendable (inout Vehicle, inout Trip) -> Void, isKept: Bool)] = [
+        ({ vehicle, _ in vehicle.currentRouteSegment = String(repeating: "a", count: 1000) }, true),
+        ({ vehicle, _ in vehicle.currentRouteSegment = String(repeating: "a", count: 100_000) }, false),
+        ({ vehicle, _ in vehicle.waypoints.append(contentsOf: Self.stops(8)) }, true),
+        ({ vehicle, _ in vehicle.waypoints.append(contentsOf: Self.stops(1000)) }, false),
+        ({ _, trip in trip.intermediateDestinations = Array(repeating: .at(1, 2), count: 10) }, true),
+        ({ _, trip in trip.intermediateDestinations = Array(repeating: .at(1, 2), count: 500) }, false),
+    ]
+
+    /// Stops of another trip, which this one is not shown with.
+    private static func stops(_ count: Int) -> [TripWaypoint] {
+        Array(
+            repeating: .with {
+                $0.tripID = "other"
+                $0.location = .at(37.6, -122)
+            }, count: count)
+    }
+
+    @Test(arguments: changes.indices, 0...1)
+    func `a trip is not remembered where it or its vehicle is long`(index: Int, stops: Int) {
+        let (change, isKept) = Self.changes[index]
+        let views = TripViews()
+        Self.look(views, 1, stops: stops, change: change)
+        #expect(views.count == (isKept ? 1 : 0))
     }
 }

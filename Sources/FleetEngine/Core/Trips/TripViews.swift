@@ -37,9 +37,11 @@ final class TripViews: Sendable {
             first: Google_Protobuf_Timestamp, taken: Google_Protobuf_Timestamp, end: Google_Protobuf_Timestamp)
     }
 
-    /// How many trips are remembered, and how many stops they may have ahead, so that each takes a few KiB.
+    /// How many trips are remembered, how many stops they may have ahead, and how long the image of one and that of its
+    /// vehicle may be, in bytes, so that each takes a few KiB.
     static let capacity = 16_384
     static let maximumStops = 8
+    static let maximumBytes = 4096
 
     private let recent = Remembered<View>(capacity: capacity)
 
@@ -56,11 +58,29 @@ final class TripViews: Sendable {
     /// - Returns: The trip as ``TripView/answer(_:id:context:)`` shows it.
     func answer(_ question: TripView.Question, id: String, name: String, context: CallContext) -> ShownTrip {
         let now = Google_Protobuf_Timestamp(stamping: context.now)
-        if let known = self.recent[name]?.answer(to: question, at: now) { return known }
+        let known = self.recent[name]
+        if let answer = known?.answer(to: question, at: now) { return answer }
         let shown = TripView.answer(question, id: id, context: context)
-        guard let times = Self.times(of: shown.lasting, question.vehicle, at: now) else { return shown }
+        guard let times = Self.times(of: shown.lasting, question.vehicle, at: now),
+            Self.isShort(question, after: known?.question)
+        else { return shown }
         self.recent.keep(View(question: question, lasting: shown.lasting, times: times), for: name)
         return shown
+    }
+
+    /// Whether what a question holds may be kept, in place of one that was.
+    private static func isShort(_ question: TripView.Question, after known: TripView.Question?) -> Bool {
+        func isShort(_ message: some Message) -> Bool {
+            MessageImage.bytes(of: message, expecting: 1024, atMost: Self.maximumBytes) != nil
+        }
+        guard let vehicle = question.vehicle else { return isShort(question.trip) }
+        // A report makes no vehicle long.
+        if let known, let former = known.vehicle, isSameInstance(known.trip, question.trip),
+            vehicle.differsByReportOnly(from: former)
+        {
+            return true
+        }
+        return isShort(question.trip) && isShort(vehicle)
     }
 
     /// At which times a trip is shown as now; `nil` where that is not known, or not worth its place.
