@@ -12,6 +12,8 @@ final class PostgreSQLGroup: ResourceLookup {
     private let isAlone: Bool
     /// What was read, `nil` for what is absent.
     private var stored: [ResourceKey: [UInt8]?] = [:]
+    /// When rows that were read were last put, as far as that was asked for.
+    private var times: [ResourceKey: Int64] = [:]
     private var changes: [ResourceKey: StoreChange] = [:]
     /// What the body that runs looked for, whether or not it was had.
     private var wanted: Set<ResourceKey> = []
@@ -90,13 +92,23 @@ final class PostgreSQLGroup: ResourceLookup {
 
     func timeOfChange(of key: ResourceKey) throws -> Int64? {
         try self.prefetch([key])
-        var time: Int64?
-        try self.noting {
-            // Nobody else changes it, as its row is locked.
-            let row = try self.session.pipeline([PostgreSQLQuery.timeOfChange(of: key)]).last?.first
-            time = try row?.integer(0)
+        guard case .some(.some) = self.stored[key] else { return nil }
+        if self.times[key] == nil { try self.noting { try self.readTimes(in: key.collection) } }
+        return self.times[key]
+    }
+
+    /// Reads the times of all rows of a collection that were read, as who asks for one asks for others next.
+    private func readTimes(in collection: StoreCollection) throws {
+        let keys = self.stored.compactMap { key, message in
+            message != nil && key.collection == collection && self.times[key] == nil ? key : nil
         }
-        return time
+        // Nobody else changes them, as their rows are locked.
+        let rows = try self.session.pipeline([PostgreSQLQuery.timesOfChange(of: keys, in: collection)]).last
+        for number in 0..<(rows?.count ?? 0) {
+            guard let row = rows?[number] else { return }
+            let key = ResourceKey(collection: collection, provider: try row.text(0), id: try row.text(1))
+            self.times[key] = try row.integer(2)
+        }
     }
 
     func tables(with changes: [ResourceKey: StoreChange]) throws -> (any EngineReader)? {
@@ -104,7 +116,10 @@ final class PostgreSQLGroup: ResourceLookup {
         try self.noting {
             self.hasSent = true
             try self.session.pipeline(try Self.statements(changes, self.stored))
-            for key in changes.keys { self.stored[key] = nil }
+            for key in changes.keys {
+                self.stored[key] = nil
+                self.times[key] = nil
+            }
         }
         return PostgreSQLReader(self.session)
     }

@@ -61,12 +61,6 @@ enum PostgreSQLQuery {
             [.text(key.provider), .text(key.id)])
     }
 
-    static func timeOfChange(of key: ResourceKey) -> PostgreSQLStatement {
-        PostgreSQLStatement(
-            "SELECT updated FROM \(key.collection.rawValue) WHERE provider = $1 AND id = $2",
-            [.text(key.provider), .text(key.id)])
-    }
-
     static func count(_ collection: StoreCollection, _ provider: ProviderID) -> PostgreSQLStatement {
         PostgreSQLStatement(
             "SELECT count(*) FROM \(collection.rawValue) WHERE provider = $1", [.text(provider.value)])
@@ -75,6 +69,11 @@ enum PostgreSQLQuery {
     /// The rows of those keys that are there.
     static func find(_ keys: [ResourceKey], in collection: StoreCollection) -> PostgreSQLStatement {
         Self.select("r.provider, r.id, r.message", keys, in: collection)
+    }
+
+    /// When the rows of those keys that are there were last put.
+    static func timesOfChange(of keys: [ResourceKey], in collection: StoreCollection) -> PostgreSQLStatement {
+        Self.select("r.provider, r.id, r.updated", keys, in: collection)
     }
 
     /// Which keys are there, whoever holds their rows.

@@ -456,6 +456,34 @@ struct PostgreSQLStoreTests {
         await store.close()
     }
 
+    @Test func `when resources were changed is asked for once for all that were read`() async throws {
+        let address = try await PostgreSQLServer.shared().makeDatabase()
+        let store = try PostgreSQLStore(address: address)
+        let ids = ["a", "b", "none"].map { TestID.id($0, TripID.self) }
+        try await store.write { transaction in
+            for (second, id) in zip(Int64(1)..., ids.prefix(2)) {
+                try transaction.put(Trip(), id, of: TestID.acme, at: .with { $0.seconds = second })
+            }
+        }
+        let pool = PostgreSQLPool(
+            try PostgreSQLAddress(address), connections: 1,
+            tables: PostgreSQLTables(PostgreSQLEngineSchema.schema), logger: .silent)
+        let times = try await pool.run { session in
+            let group = try PostgreSQLGroup(session, isAlone: true, locking: [], leavesHeld: false)
+            let keys = ids.map { ResourceKey($0, TestID.acme, Trip.self) }
+            try group.prefetch(Set(keys))
+            let first = try group.timeOfChange(of: keys[0])
+            // Who asked now would find nothing.
+            try session.query(.once("DELETE FROM trip"))
+            let rest = try keys.dropFirst().map { try group.timeOfChange(of: $0) }
+            session.rollBack()
+            return [first] + rest
+        }
+        #expect(times == [1_000_000, 2_000_000, nil])
+        await pool.close()
+        await store.close()
+    }
+
     @Test func `a server that restarts loses nothing that was acknowledged, and is found again`() async throws {
         let server = try PostgreSQLServer()
         defer { try? server.stop() }

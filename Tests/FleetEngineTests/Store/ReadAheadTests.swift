@@ -69,6 +69,23 @@ import Testing
         #expect(self.store.finds.withLock { $0 } == 0)
     }
 
+    @Test func `the other trips of a vehicle are asked for at once`() async throws {
+        let fixture = EngineFixture(store: self.store)
+        try await fixture.createVehicle("veh-1", .with(.sample) { $0.supportedTripTypes = [.shared] })
+        let trip = Trip.with(.sample) {
+            $0.tripType = .shared
+            $0.vehicleID = "veh-1"
+        }
+        for number in 0..<20 { try await fixture.createTrip("trip-\(number)", trip) }
+        let forCreation = try await self.questions { try await fixture.createTrip("trip-20", trip) }
+        #expect(forCreation == 3, "the trip, its vehicle, and the others")
+        let forUpdate = try await self.questions {
+            try await fixture.updateTrip("trip-20", ["trip_status"]) { $0.tripStatus = .canceled }
+        }
+        #expect(forUpdate == 3)
+        #expect(try await fixture.vehicle("veh-1").currentTrips.count == 20)
+    }
+
     @Test func `a closed task's vehicle is asked for where an outcome needs its place`() async throws {
         let world = DeliveryWorld(store: self.store)
         try await world.createVehicle("dv-1")

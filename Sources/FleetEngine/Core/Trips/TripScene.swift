@@ -34,11 +34,10 @@ struct TripScene: Sendable {
 extension EngineReader {
     /// The trips of a vehicle, by id.
     func trips(of vehicle: Vehicle, provider: ProviderID) throws -> [String: Trip] {
+        let ids = vehicle.currentTrips.compactMap { TripID($0) }
+        try self.prefetch(ids, of: provider, as: Trip.self)
         var trips: [String: Trip] = [:]
-        for text in vehicle.currentTrips {
-            guard let id = TripID(text), let trip = try self.trip(id, of: provider) else { continue }
-            trips[text] = trip
-        }
+        for id in ids { trips[id.value] = try self.trip(id, of: provider) }
         return trips
     }
 
