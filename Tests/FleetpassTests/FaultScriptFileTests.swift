@@ -56,9 +56,10 @@ import Testing
         #expect(throws: Never.self) { try FaultScriptFile(path: self.file.path(percentEncoded: false)).read() }
     }
 
-    @Test func `a character that JSON escapes as two surrogates is read`() throws {
+    @Test(arguments: ["", "\u{FEFF}"])
+    func `a character that JSON escapes as two surrogates is read, behind a byte order mark too`(mark: String) throws {
         defer { try? FileManager.default.removeItem(at: self.file) }
-        let script = #"{"steps": [{"slow": "1s", "vehicle": "veh-\ud83d\ude97"}]}"#
+        let script = mark + #"{"steps": [{"slow": "1s", "vehicle": "veh-\ud83d\ude97"}]}"#
         try Data(script.utf8).write(to: self.file)
         #expect(throws: Never.self) { try FaultScriptFile(path: self.file.path(percentEncoded: false)).read() }
     }

@@ -31,7 +31,7 @@ struct FaultScriptFile {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw invalid("it is not UTF-8.") }
         let value: JSONValue
         // YAML does not read a character that JSON escapes as two surrogates.
-        if let json = try? JSONValue(parsing: bytes) {
+        if let json = try? JSONValue(parsing: bytes.withoutByteOrderMark) {
             value = json
         } else {
             do throws(YAMLProblem) {
