@@ -325,7 +325,10 @@ extension KeyFolder {
         } catch let error as SigningError {
             throw Self.invalid("\(name): \(error.message)")
         } catch {
-            let reason = PathProblem.reading(self.path(of: name)) ?? error.localizedDescription
+            let path = self.path(of: name)
+            // Foundation takes it for one that this user may not read.
+            let kind = FileMode.isRegular(path) ? nil : "it is no regular file; put the key file itself there"
+            let reason = PathProblem.reading(path) ?? kind ?? error.localizedDescription
             throw Self.invalid("The key file \(name) cannot be read: \(reason).")
         }
     }

@@ -453,6 +453,15 @@ import Testing
         #expect(error?.message.contains("driver.9.json cannot be read") == true)
     }
 
+    @Test func `a pipe in the place of a key file is told as what it is`() throws {
+        let world = try World()
+        #expect(mkfifo(world.url.appending(path: "server.json").path(percentEncoded: false), 0o600) == 0)
+        let error = #expect(throws: TokenServerError.self) { try world.folder.read() }
+        #expect(
+            error?.message == "The key file server.json cannot be read: it is no regular file; put the key file itself "
+                + "there.")
+    }
+
     @Test func `a key that was made elsewhere takes its turn, if it is of the same account and new`() throws {
         let world = try World()
         let other = try ServiceAccountKey(generatingFor: "other@acme", projectID: "acme")
