@@ -84,6 +84,16 @@ import Testing
         #expect(self.refusal(of: token, by: try await self.argument("set.json").verifier()) == .keyUnknown)
     }
 
+    @Test func `a folder's hidden files are no keys, and one that is none is named`() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        try self.write(self.key.keyFile, to: "driver.json")
+        try self.write([0, 5, 22, 7], to: "._driver.json")
+        #expect(try await self.argument().read().keys.map(\.id) == [self.key.keyID])
+        try self.write("{".utf8, to: "other.json")
+        let failure = await #expect(throws: CommandFailure.self) { try await self.argument().read() }
+        #expect(failure?.message.contains(": other.json is neither PEM nor JSON") == true)
+    }
+
     @Test func `a key that was rotated out is trusted and signs as the key folder's schedule says`() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         let next = try ServiceAccountKey(generatingFor: self.key.account, projectID: "acme")

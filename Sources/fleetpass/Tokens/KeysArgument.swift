@@ -91,6 +91,8 @@ struct KeysArgument {
         return
             files.filter {
                 let name = $0.lastPathComponent
+                // Systems and editors keep hidden files of their own beside others, under names like theirs.
+                guard !name.hasPrefix(".") else { return false }
                 // What a token server signs its list of revocations with lies in its data folder, which may hold its keys.
                 return ["json", "pem"].contains($0.pathExtension) && name != RevocationKeyFile.name
                     && states[name] != .retired
@@ -103,9 +105,8 @@ struct KeysArgument {
     /// The other forms name no account that a role could be given to.
     private static func keys(ofFile file: URL, validAt now: Date) throws -> [RSAPublicKey] {
         let bytes = try InputFile(path: file.path(percentEncoded: false)).bytes()
-        let name = file.deletingPathExtension().lastPathComponent
-        return try TrustedKeySet.read(
-            bytes, named: name, role: KeyFolder.role(ofFile: file.lastPathComponent), validAt: now)
+        let name = file.lastPathComponent
+        return try TrustedKeySet.read(bytes, named: name, role: KeyFolder.role(ofFile: name), validAt: now)
     }
 
     private func download() async throws -> Data {
