@@ -1014,6 +1014,15 @@ def test_the_ready_line_is_one_line_of_words_and_a_path(tmp_path, service):
         assert (code, output) == (0, ""), errors
 
 
+def test_up_tells_of_keys_that_others_may_read(tmp_path):
+    first = Service(tmp_path / "data")
+    code, _, errors = first.stop()
+    assert code == 0 and "chmod" not in errors, errors
+    first.key_file("driver").chmod(0o644)
+    code, _, errors = Service(tmp_path / "data").stop()
+    assert code == 0 and f"chmod 600 {first.key_file('driver')}, as" in errors, errors
+
+
 def test_a_folder_of_another_provider_is_a_configuration_error(tmp_path, service):
     data = tmp_path / "data"
     (data / "service-accounts").mkdir(parents=True)

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetTokenServer
+import FleetTokens
 import Foundation
 import Testing
 
@@ -59,6 +60,18 @@ import Testing
         #expect(finding.outcome == .fault)
         #expect(finding.detail == "other users may \(deed) \(files.path(name)) (0\(String(mode, radix: 8))).")
         #expect(finding.next == "Run chmod \(command) \(files.path(name)), as their owner.")
+    }
+
+    @Test func `what up has in its data folder is looked at as well`() throws {
+        let files = try Files()
+        let folder = try DataFolder.open(files.path("data"), provider: ProviderID(checking: "acme"))
+        func finding() -> DoctorFinding? { SecretFilesCheck(folder, callers: files.path("callers.json")).finding }
+        #expect(finding()?.outcome == .ok)
+        for name in ["data/service-accounts/driver.json", "callers.json"] {
+            try files.set(0o644, of: name)
+            #expect(finding()?.next == "Run chmod 600 \(files.path(name)), as their owner.")
+            try files.set(0o600, of: name)
+        }
     }
 
     @Test(arguments: ["policy.yaml", "tokens.yaml"])

@@ -5,6 +5,7 @@
 import FleetOperation
 import FleetTokenServer
 import Foundation
+import Logging
 
 /// Whether the files of keys, secrets and callers, and the key folder, are open to nobody but their owner, 0600 and 0700,
 /// and whether nobody else may write the configuration and the policy.
@@ -21,21 +22,39 @@ struct SecretFilesCheck {
     ///   - configuration: What names the files.
     ///   - file: The configuration's own file.
     init(_ configuration: TokenServerConfiguration, file: String) {
-        let manager = FileManager.default
-        let keyFolder = configuration.keys.map { URL(filePath: $0, directoryHint: .isDirectory) }
-        let names = keyFolder.flatMap { try? manager.contentsOfDirectory(atPath: $0.path(percentEncoded: false)) } ?? []
-        let keys = names.sorted().filter { KeyFolder.role(ofFile: $0) != nil }.compactMap { name in
-            keyFolder?.appending(path: name).path(percentEncoded: false)
-        }
         let named =
             configuration.signers.map(\.keyFile) + configuration.sessions.map(\.secretFile)
             + [
                 configuration.google.credentialFile, configuration.tls?.key, configuration.policySecretFile,
                 configuration.revocationKeyPath, configuration.callersFile, configuration.admin?.callersFile,
             ]
-        self.folders = keys.isEmpty ? [] : [configuration.keys].compactMap(\.self)
+        self.init(
+            keys: configuration.keys, named: named, rules: [file] + [configuration.policyFile].compactMap(\.self))
+    }
+
+    /// Collects what `up` has in its data folder, and the callers' file that it is given.
+    init(_ folder: DataFolder, callers: String?) {
+        self.init(keys: folder.keyFolder, named: ["\(folder.path)/\(RevocationKeyFile.name)", callers], rules: [])
+    }
+
+    private init(keys folder: String?, named: [String?], rules: [String]) {
+        let manager = FileManager.default
+        let keyFolder = folder.map { URL(filePath: $0, directoryHint: .isDirectory) }
+        let names = keyFolder.flatMap { try? manager.contentsOfDirectory(atPath: $0.path(percentEncoded: false)) } ?? []
+        let keys = names.sorted().filter { KeyFolder.role(ofFile: $0) != nil }.compactMap { name in
+            keyFolder?.appending(path: name).path(percentEncoded: false)
+        }
+        self.folders = keys.isEmpty ? [] : [folder].compactMap(\.self)
         self.files = (keys + named.compactMap(\.self)).filter(FileMode.isRegular)
-        self.rules = [file] + [configuration.policyFile].compactMap(\.self)
+        self.rules = rules
+    }
+
+    /// Warns of what is open to others, for a server that starts all the same.
+    func warn(_ logger: Logger) {
+        guard let finding, finding.outcome == .fault else { return }
+        logger.warning(
+            "keys, secrets or rules are open to other users",
+            metadata: ["found": "\(finding.detail)", "next": "\(finding.next ?? "")"])
     }
 
     /// What was found; `nil` where there is no secret file, and nothing to tell of the others.

@@ -15,7 +15,7 @@ import Foundation
 
 /// The folder that `up` keeps everything in: one service account for each role, and the engine's store.
 ///
-/// It is readable by its owner only (folder 0700, files 0600), and held by one process at a time.
+/// What is made in it is its owner's only (folders 0700, files 0600); the folder is held by one process at a time.
 struct DataFolder {
     /// The folder's absolute path, without a slash at the end.
     let path: String

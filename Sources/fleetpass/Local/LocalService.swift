@@ -56,6 +56,7 @@ struct LocalService {
         let router = try options.router.map { try EngineService.router($0, logger: logger) }
         let script = try options.chaos.map { try FaultScriptFile(path: $0).read() }
         let folder = try DataFolder.open(options.data, provider: provider)
+        SecretFilesCheck(folder, callers: options.callers).warn(logger)
         let tokens = try TokenService(
             data: folder.path, store: options.store, keys: folder.keyFolder, provider: provider,
             callers: [callers].compactMap(\.self), following: followed, logger: logger)

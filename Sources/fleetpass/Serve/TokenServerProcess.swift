@@ -27,11 +27,7 @@ struct TokenServerProcess {
         let logger = Logger(configuration.log)
         logger.warn(ofUnknown: TokenServerConfiguration.unknownVariables(in: ProcessInfo.processInfo.environment))
         ServerProcess.begin()
-        if let finding = SecretFilesCheck(configuration, file: file).finding, finding.outcome == .fault {
-            logger.warning(
-                "keys, secrets or rules are open to other users",
-                metadata: ["found": "\(finding.detail)", "next": "\(finding.next ?? "")"])
-        }
+        SecretFilesCheck(configuration, file: file).warn(logger)
         OpenFiles.raise()
         let scheme = configuration.tls == nil ? "http" : "https"
         let (host, provider) = (configuration.host, configuration.provider)
