@@ -10,6 +10,7 @@ import os
 import pty
 import re
 import pathlib
+import socket
 import subprocess
 import threading
 
@@ -499,6 +500,40 @@ def test_an_engine_that_is_away_is_told(service, tmp_path):
     }]))
     done = run("replay", recording, "--engine", "http://127.0.0.1:9", "--data", service.data, code=69)
     assert "does not answer" in done.stderr
+
+
+class LeavingEngine(http.server.BaseHTTPRequestHandler):
+    """Answers two calls, and closes the connection of each one after."""
+
+    def do_GET(self):
+        self.server.calls += 1
+        if self.server.calls > 2:
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        body = json.dumps({"error": {"code": 404, "status": "NOT_FOUND", "message": "none"}}).encode()
+        self.send_response(404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_what_was_sent_to_an_engine_that_goes_away_is_told(service, tmp_path):
+    recording = tmp_path / "four.json"
+    recording.write_text(json.dumps(json.loads(REFUSED_CALL) * 4))
+    engine = http.server.ThreadingHTTPServer(("127.0.0.1", 0), LeavingEngine)
+    engine.calls = 0
+    threading.Thread(target=engine.serve_forever, daemon=True).start()
+    try:
+        done = run("replay", recording, "--engine", f"http://127.0.0.1:{engine.server_port}", "--data", service.data,
+                   "--output", "json", code=69)
+    finally:
+        engine.shutdown()
+        engine.server_close()
+    assert json.loads(done.stdout) == {"sent": 2, "leftOut": 0, "denied": 0, "otherwise": []}
+    assert done.stderr.startswith("fleetpass: stopped at call 3 of 4, as the engine does not answer: ")
 
 
 @pytest.mark.parametrize("options", [[], ["--compare"]], ids=["plain", "compared"])

@@ -51,14 +51,25 @@ struct ReplayCommand: AsyncParsableCommand {
         let session = ReplaySession(
             engine: try self.endpoint(), provider: provider, issuer: try self.issuer(provider),
             transport: ClientTransport())
-        let report = try await session.run(recording, comparing: self.compare)
-        switch self.output {
-        case .text: Console.give(report.text)
-        case .json: try Console.give(json: report)
+        var report = ReplayReport()
+        do {
+            try await session.run(recording, comparing: self.compare, into: &report)
+        } catch {
+            // What was sent before changed the engine.
+            if report.sent > 0 { try self.give(report) }
+            throw error
         }
+        try self.give(report)
         guard report.otherwise.isEmpty else {
             throw CommandFailure(
                 status: .failed, message: "\(report.otherwise.count) of \(report.sent) calls ended otherwise.")
+        }
+    }
+
+    private func give(_ report: ReplayReport) throws {
+        switch self.output {
+        case .text: Console.give(report.text)
+        case .json: try Console.give(json: report)
         }
     }
 

@@ -20,21 +20,28 @@ struct ReplaySession {
     /// - Parameters:
     ///   - recording: The calls.
     ///   - compares: Whether fields are compared.
-    /// - Returns: What came of it.
-    /// - Throws: ``CommandFailure`` when the engine cannot be reached.
-    func run(_ recording: CallRecording, comparing compares: Bool) async throws -> ReplayReport {
+    ///   - report: Gets what came of it, also of the calls before one that could not be sent.
+    /// - Throws: ``CommandFailure`` that names the call, when the engine cannot be reached.
+    func run(_ recording: CallRecording, comparing compares: Bool, into report: inout ReplayReport) async throws {
         let recording = recording.inOrderOfWork
         let presumed = recording.presumed(for: self.provider)
-        var report = ReplayReport()
         var differences = ResponseDifferences(tolerance: nil)
         var times = ReplayTimes()
         var pages = ReplayPages()
         var filled = 0
-        defer { Self.show("") }
+        defer {
+            Self.show("")
+            if filled > 0 {
+                let creations = filled == 1 ? "1 creation" : "\(filled) creations"
+                Console.say("fleetpass: filled in the least that \(creations) of the recording lacked.")
+            }
+            report.differences = compares ? ReplayReport.Difference.list(differences) : nil
+        }
         for (index, call) in recording.calls.enumerated() {
             if index > 0, index.isMultiple(of: 100) { Self.show("\(index) of \(recording.calls.count) calls") }
             times.add(call, at: Date())
-            for call in presumed[index] ?? [] { try await self.presume(call.timed(by: times)) }
+            let place = "call \(index + 1) of \(recording.calls.count)"
+            for call in presumed[index] ?? [] { try await self.presume(call.timed(by: times), before: place) }
             // With a server's token it would be carried out.
             guard !call.isDenied else {
                 report.denied += 1
@@ -44,7 +51,7 @@ struct ReplaySession {
                 report.leftOut += 1
                 continue
             }
-            let answer = try await self.send(replayed.timed(by: times))
+            let answer = try await self.send(replayed.timed(by: times), at: place)
             report.sent += 1
             if replayed.isFilled { filled += 1 }
             let isDone = answer.status == 200 && call.mayBeAnswered(by: answer.body)
@@ -60,13 +67,6 @@ struct ReplaySession {
                         message: isDone ? nil : answer.refusal))
             }
         }
-        if filled > 0 {
-            Self.show("")
-            let creations = filled == 1 ? "1 creation" : "\(filled) creations"
-            Console.say("fleetpass: filled in the least that \(creations) of the recording lacked.")
-        }
-        report.differences = compares ? ReplayReport.Difference.list(differences) : nil
-        return report
     }
 
     /// Shows on a terminal how far the replay is.
@@ -74,8 +74,8 @@ struct ReplaySession {
         if Console.isTerminal { Console.replace(progress) }
     }
 
-    private func presume(_ call: ReplayedCall) async throws {
-        let answer = try await self.send(call)
+    private func presume(_ call: ReplayedCall, before place: String) async throws {
+        let answer = try await self.send(call, at: place)
         // What an earlier run left is as good.
         guard ![200, 409].contains(answer.status) else { return }
         Self.show("")
@@ -83,7 +83,7 @@ struct ReplaySession {
             "fleetpass: what the recording presumes was refused with \(answer.status): \(answer.refusal.shown())")
     }
 
-    private func send(_ call: ReplayedCall) async throws -> HTTPTransportResponse {
+    private func send(_ call: ReplayedCall, at place: String) async throws -> HTTPTransportResponse {
         do {
             let type: TokenType =
                 call.isBatch ? .batchTaskCreation(.any) : call.isDelivery ? .deliveryServer : .server
@@ -101,7 +101,8 @@ struct ReplaySession {
         } catch let error as TokenServerError {
             throw CommandFailure(status: .configuration, message: error.message)
         } catch {
-            throw CommandFailure(status: .unreachable, message: "the engine does not answer: \(error)")
+            throw CommandFailure(
+                status: .unreachable, message: "stopped at \(place), as the engine does not answer: \(error)")
         }
     }
 }
