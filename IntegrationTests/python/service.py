@@ -3,11 +3,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A running `fleetpass up`, and what the tests ask of the program."""
 
+import contextlib
+import fcntl
 import json
 import os
+import pty
 import re
 import signal
+import struct
 import subprocess
+import termios
 import threading
 from pathlib import Path
 
@@ -39,6 +44,23 @@ def run(*arguments, stdin=b"", timeout=60, environment=None, prefix=()):
     )
     assert 0 <= result.returncode < 128, f"{arguments} ended with {result.returncode}: {result.stderr[-2000:]!r}"
     return result
+
+
+def on_terminal(use, columns=80):
+    """What a terminal of a width gets, which `use` hands to a command and waits for its end."""
+    reading, writing = pty.openpty()
+    shown = b""
+    try:
+        fcntl.ioctl(writing, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+        use(writing)
+        os.close(writing)
+        # A terminal whose other end is closed ends with an error.
+        with contextlib.suppress(OSError):
+            while chunk := os.read(reading, 4096):
+                shown += chunk
+    finally:
+        os.close(reading)
+    return shown
 
 
 class Program:

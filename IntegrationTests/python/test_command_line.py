@@ -3,20 +3,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line's contract: exit codes, results on stdout, talk on stderr, and no crash on any input."""
 
-import contextlib
-import fcntl
 import json
 import os
-import pty
 import re
 import shutil
 import socket
 import ssl
 import stat
-import struct
 import subprocess
 import sys
-import termios
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,7 +21,7 @@ import requests
 
 from engine_server import certificate, trust_file
 from forgery import LEAVE_OUT, Forger, encode, new_ec_key, new_rsa_key
-from service import PROGRAM, Program, Service, refusal, run
+from service import PROGRAM, Program, Service, on_terminal, refusal, run
 
 REFUSED, USAGE, UNREACHABLE, CONFIGURATION = 1, 2, 69, 78
 ROLES = (
@@ -77,20 +72,8 @@ def test_help_is_whole_where_there_is_little_room(columns):
 
 def help_on_a_terminal(columns):
     """The help of a small command, as a terminal of a width gets it."""
-    reading, writing = pty.openpty()
-    shown = b""
-    try:
-        fcntl.ioctl(writing, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
-        subprocess.run(
-            ["env", "-u", "COLUMNS", PROGRAM, "inspect", "--help"], stdout=writing, timeout=60, check=True)
-        os.close(writing)
-        # A terminal whose other end is closed ends with an error.
-        with contextlib.suppress(OSError):
-            while chunk := os.read(reading, 4096):
-                shown += chunk
-    finally:
-        os.close(reading)
-    return shown
+    command = ["env", "-u", "COLUMNS", PROGRAM, "inspect", "--help"]
+    return on_terminal(lambda terminal: subprocess.run(command, stdout=terminal, timeout=60, check=True), columns)
 
 
 def test_help_is_whole_on_a_narrow_terminal():

@@ -3,11 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of the real service, replayed through a running engine, and what it recorded of that."""
 
-import contextlib
 import http.server
 import json
 import os
-import pty
 import re
 import pathlib
 import socket
@@ -16,7 +14,7 @@ import threading
 
 import pytest
 
-from service import PROGRAM, Service
+from service import PROGRAM, Service, on_terminal
 from stand_ins import DocumentServer
 
 DIFFERENCES = pathlib.Path(__file__).parents[2] / "docs" / "recordings.md"
@@ -392,19 +390,13 @@ def test_a_terminal_is_shown_how_far_a_replay_is(service, new_id, tmp_path):
     recording = tmp_path / "many.json"
     recording.write_text(json.dumps(json.loads(REFUSED_CALL.replace('"v"', f'"{new_id("none")}"')) * 201))
     arguments = ["replay", recording, "--engine", service.http, "--data", service.data, "--provider", service.provider]
-    reading, writing = pty.openpty()
-    shown = b""
-    try:
+
+    def replay(terminal):
         done = subprocess.run(
-            [PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=writing, timeout=300, check=True)
-        os.close(writing)
-        # A terminal whose other end is closed ends with an error.
-        with contextlib.suppress(OSError):
-            while chunk := os.read(reading, 4096):
-                shown += chunk
-    finally:
-        os.close(reading)
-    assert done.stdout == b"sent=201 otherwise=0 left_out=0 denied=0\n"
+            [PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=terminal, timeout=300, check=True)
+        assert done.stdout == b"sent=201 otherwise=0 left_out=0 denied=0\n"
+
+    shown = on_terminal(replay)
     assert shown.split(b"\r\x1b[K") == [b"", b"100 of 201 calls", b"200 of 201 calls", b""]
     assert run(*arguments).stderr == "", "nobody watches a file"
 

@@ -88,16 +88,21 @@ struct KeysArgument {
         } catch {
             throw CommandFailure(status: .configuration, message: error.message)
         }
-        return
-            files.filter {
-                let name = $0.lastPathComponent
-                // Systems and editors keep hidden files of their own beside others, under names like theirs.
-                guard !name.hasPrefix(".") else { return false }
-                // What a token server signs its list of revocations with lies in its data folder, which may hold its keys.
-                return ["json", "pem"].contains($0.pathExtension) && name != RevocationKeyFile.name
-                    && states[name] != .retired
-            }
-            .sorted { $0.lastPathComponent < $1.lastPathComponent }
+        let keys = files.filter {
+            let name = $0.lastPathComponent
+            // Systems and editors keep hidden files of their own beside others, under names like theirs.
+            guard !name.hasPrefix(".") else { return false }
+            // What a token server signs its list of revocations with lies in its data folder, which may hold its keys.
+            return ["json", "pem"].contains($0.pathExtension) && name != RevocationKeyFile.name
+                && states[name] != .retired
+        }
+        // To open a pipe would wait for whoever writes into it.
+        for path in keys.map({ $0.path(percentEncoded: false) }) where !FileMode.isRegular(path) {
+            let reason = PathProblem.reading(path) ?? "\(path) is no regular file; put the key file itself there"
+            throw CommandFailure(
+                status: .configuration, message: "the keys in \(self.location) cannot be read: \(reason).")
+        }
+        return keys.sorted { $0.lastPathComponent < $1.lastPathComponent }
     }
 
     /// The keys of one file; a service account's key file that is named after a role gives its account that role.
