@@ -28,33 +28,6 @@ extension StreamLocationSource {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct StreamLocationSourceTests {
-    /// A location service that hands over five places in one go, and then none.
-    private final class LocationService: Sendable {
-        private let receive: @Sendable (LocationFix) -> Void
-
-        init(receive: @escaping @Sendable (LocationFix) -> Void) {
-            self.receive = receive
-        }
-
-        func start() {
-            for second in 1...5 { if let fix = try? LocationFix.at(second) { self.receive(fix) } }
-        }
-
-        func stop() {}
-    }
-
-    @Test func `places that come at once all arrive`() async throws {
-        let locations = StreamLocationSource {
-            AsyncStream(bufferingPolicy: .bufferingNewest(360)) { fixes in
-                let service = LocationService { fixes.yield($0) }
-                fixes.onTermination = { _ in service.stop() }
-                service.start()
-            }
-        }
-        let latitudes = await locations.prefix(5).reduce(into: []) { $0.append($1.latitude) }
-        #expect(latitudes == [0.1, 0.2, 0.3, 0.4, 0.5])
-    }
-
     @Test func `each run has a stream of its own, which ends when the run is cancelled`() async throws {
         let (source, stops) = StreamLocationSource.counting()
         let world = try ReporterWorld()

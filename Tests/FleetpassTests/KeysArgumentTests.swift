@@ -101,7 +101,7 @@ import Testing
         #expect(try await self.argument().read().keys.map(\.id) == [self.key.keyID])
         try self.write("{".utf8, to: "other.json")
         let failure = await #expect(throws: CommandFailure.self) { try await self.argument().read() }
-        #expect(failure?.message.contains(": other.json is neither PEM nor JSON") == true)
+        #expect(failure?.message.contains(": other is neither PEM nor JSON") == true)
     }
 
     @Test func `a key that was rotated out is trusted and signs as the key folder's schedule says`() async throws {

@@ -107,7 +107,7 @@ extension DeliveryVehicleReporter: LocationReporting {
         return stops
     }
 
-    /// The list after the changes up to a number; of one that was kept and is of no use any more, an event tells.
+    /// The list after the changes up to a number; of those that were kept and are of no use any more, one event tells.
     private func applyStopChanges(
         upTo number: Int, _ tokenWait: Duration
     ) -> (stops: [VehicleStop], task: TaskID?)? {

@@ -12,7 +12,8 @@ public struct EngineFailure: Error, Sendable, CustomStringConvertible {
         case token
         /// The engine could not be reached, or did not answer in time.
         case connection
-        /// The engine answered with an error, or with something that is not an answer.
+        /// The engine answered with an error, with something that is not an answer, or with what leaves nothing to be done:
+        /// a stop whose change was kept is not on its list any more.
         case engine
     }
 

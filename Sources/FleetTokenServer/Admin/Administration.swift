@@ -42,7 +42,7 @@ public struct Administration: Sendable {
         try await self.store.time(by: clock)
     }
 
-    /// Adds an assignment; one that is there already changes nothing.
+    /// Adds an assignment; one that is there already changes nothing, nor does one that ended 30 days ago or earlier.
     ///
     /// - Parameters:
     ///   - assignment: The assignment.
@@ -66,6 +66,8 @@ public struct Administration: Sendable {
             if isBegunEnough, let begun = try StoredAssignments.begun(like: assignment, in: database) {
                 return ((begun, false), nil)
             }
+            // It would be removed with the next change, and be new again when it is added again.
+            guard !StoredAssignments.isOver(assignment, at: now) else { return ((assignment, false), nil) }
             let isNew = try StoredAssignments.add(assignment, in: database)
             return ((assignment, isNew), isNew ? change : nil)
         }

@@ -88,6 +88,11 @@ public struct StoredAssignments: AssignmentStore {
         return count + twins + ended
     }
 
+    /// Whether an assignment ended so long ago that it is kept no longer.
+    static func isOver(_ assignment: Assignment, at now: Date) -> Bool {
+        assignment.end.map { self.milliseconds($0) <= self.milliseconds(now - self.keeping) } ?? false
+    }
+
     /// Removes assignments that ended long ago, some at a time.
     static func removeEnded(at now: Date, in database: any TokenServerTransaction) throws {
         try database.execute(

@@ -131,7 +131,7 @@ struct AssignmentsListCommand: AsyncParsableCommand {
         discussion: """
             Example:  fleetpass assignments list --data data --vehicle veh-3 --at 2026-01-31T14:05:00Z
 
-            What ended 30 days ago or earlier is gone; see audit search.
+            What ended 30 days ago or earlier is removed with the next change; see audit search.
             """
     )
 

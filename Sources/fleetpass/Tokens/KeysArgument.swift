@@ -110,8 +110,10 @@ struct KeysArgument {
     /// The other forms name no account that a role could be given to.
     private static func keys(ofFile file: URL, validAt now: Date) throws -> [RSAPublicKey] {
         let bytes = try InputFile(path: file.path(percentEncoded: false)).bytes()
-        let name = file.lastPathComponent
-        return try TrustedKeySet.read(bytes, named: name, role: KeyFolder.role(ofFile: name), validAt: now)
+        // A PEM text has no other id.
+        let name = file.deletingPathExtension().lastPathComponent
+        return try TrustedKeySet.read(
+            bytes, named: name, role: KeyFolder.role(ofFile: file.lastPathComponent), validAt: now)
     }
 
     private func download() async throws -> Data {

@@ -247,6 +247,19 @@ import Testing
         #expect(try await Self.actions(in: world) { $0.subject = "driver-7" }.count == 5)
     }
 
+    @Test func `an assignment that ended long ago changes nothing, however often it is added`() async throws {
+        let world = try TemporaryStore()
+        let days: TimeInterval = 86_400
+        let old = Assignment(
+            holder: Self.driver, resource: .vehicle(try VehicleID(checking: "veh-3")), start: Self.now - 40 * days,
+            end: Self.now - 30 * days)
+        for _ in 1...2 {
+            let added = try await Administration(store: world.store).add(old, by: Self.actor, at: Self.now)
+            #expect(!added.isNew && added.assignment == old)
+        }
+        #expect(try await Self.actions(in: world) { $0.subject = "driver-7" }.isEmpty)
+    }
+
     @Test func `of many that ended long ago, each change removes some`() async throws {
         let world = try TemporaryStore()
         try await world.tamper(

@@ -202,7 +202,7 @@ async function showKeys() {
   if (!keys) return;
   fill("keys", keys.map((key) => [
     key.role.replaceAll("_", " "), code(key.key_id), element("span", key.state, key.state === "signing" ? "good" : ""),
-    key.signs_from ? moment(key.signs_from) : "the beginning", moment(key.retired_from),
+    moment(key.signs_from), moment(key.retired_from),
   ]), "There are none.");
 }
 
