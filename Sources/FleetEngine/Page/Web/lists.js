@@ -141,7 +141,8 @@ export class Lists {
       const tab = byID(`tab-${kind}`);
       tab.setAttribute("aria-selected", kind === this.kind);
       tab.tabIndex = kind === this.kind ? 0 : -1;
-      setText(tab.querySelector("b"), `${this.live.state[kind].size}${this.#isTruncated(kind) ? "+" : ""}`);
+      const size = `${this.live.state[kind].size}${this.#isTruncated(kind) ? "+" : ""}`;
+      setText(tab.querySelector("b"), this.live.isUnknown ? "" : size);
     }
     byID("list-panel").setAttribute("aria-labelledby", `tab-${this.kind}`);
     this.#drawStates(list);

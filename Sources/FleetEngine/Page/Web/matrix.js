@@ -97,8 +97,8 @@ export class Matrix {
     this.#light(column);
     const words = byID("matrix-words");
     setText(words, this.#words(this.#matrix.rows[row], this.#matrix.roles[column]));
+    if (words.offsetHeight > 0) words.parentNode.style.setProperty("--words", `${words.offsetHeight}px`);
     if (!moveFocus) return;
-    words.parentNode.style.setProperty("--words", `${words.offsetHeight}px`);
     cell.focus({ preventScroll: true });
     cell.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
