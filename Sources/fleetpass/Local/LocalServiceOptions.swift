@@ -175,7 +175,7 @@ struct LocalServiceOptions: ParsableArguments {
     ///   that no line can name.
     func checkPlaces() throws {
         try self.checkHost()
-        let data = URL(filePath: self.data, directoryHint: .isDirectory).absoluteURL.path(percentEncoded: false)
+        let data = URL(filePath: self.data, directoryHint: .notDirectory).absoluteURL.path(percentEncoded: false)
         guard !data.contains(where: \.isNewline) else {
             throw CommandFailure(
                 status: .usage,
