@@ -245,6 +245,7 @@ def test_a_link_takes_the_focus_to_what_it_leads_to(service, server_token, drive
         page.wait("document.querySelectorAll('#list .row').length === 1")
         page.value("document.querySelector('#list .row').click()")
         show_only(page, "filter", wanted)
+        page.wait("document.querySelector('#detail .facts .link') !== null")
         page.focus("#detail .facts .link")
         page.press("Enter")
 
