@@ -49,16 +49,6 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
-    func `a pipe in a folder is told of, and nothing waits for what it may bring`() async throws {
-        defer { try? FileManager.default.removeItem(at: self.folder) }
-        try self.write(JWKS.write([try self.key.publicKey()]), to: "set.json")
-        #expect(mkfifo(self.folder.appending(path: "pipe.json").path(percentEncoded: false), 0o600) == 0)
-        let failure = await #expect(throws: CommandFailure.self) { try await self.argument().read() }
-        #expect(failure?.status == .configuration)
-        #expect(failure?.message.hasSuffix("pipe.json is no regular file; put the key file itself there.") == true)
-    }
-
     @Test func `a token that names no key is tried with the keys of a set that names no account`() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         let other = try ServiceAccountKey(generatingFor: "other@acme", projectID: "acme")

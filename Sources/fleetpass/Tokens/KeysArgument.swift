@@ -24,7 +24,7 @@ struct KeysArgument {
             } else {
                 keys = try ListedFiles.read(
                     { try self.files(at: now) }, at: { $0.map { $0.path(percentEncoded: false) } }
-                ) { files in try files.flatMap { try self.keys(ofFile: $0, validAt: now) } }
+                ) { files in try files.flatMap { try Self.keys(ofFile: $0, validAt: now) } }
             }
         } catch let error as SigningError {
             throw CommandFailure(status: .configuration, message: "\(self.location): \(error.message)")
@@ -103,15 +103,8 @@ struct KeysArgument {
     /// The keys of one file; a service account's key file that is named after a role gives its account that role.
     ///
     /// The other forms name no account that a role could be given to.
-    private func keys(ofFile file: URL, validAt now: Date) throws -> [RSAPublicKey] {
-        let path = file.path(percentEncoded: false)
-        // To open a pipe in a folder would wait for whoever writes into it; one that is named itself is meant.
-        guard FileMode.isRegular(path) || file == URL(filePath: self.location) else {
-            let reason = PathProblem.reading(path) ?? "\(path) is no regular file; put the key file itself there"
-            throw CommandFailure(
-                status: .configuration, message: "the keys in \(self.location) cannot be read: \(reason).")
-        }
-        let bytes = try InputFile(path: path).bytes()
+    private static func keys(ofFile file: URL, validAt now: Date) throws -> [RSAPublicKey] {
+        let bytes = try InputFile(path: file.path(percentEncoded: false)).bytes()
         // A PEM text has no other id.
         let name = file.deletingPathExtension().lastPathComponent
         return try TrustedKeySet.read(
