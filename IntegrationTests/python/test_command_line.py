@@ -972,6 +972,15 @@ def test_up_finds_its_keys_and_data_again(tmp_path, service):
     assert (code, output) == (0, ""), errors
 
 
+def test_an_assignment_that_ended_long_ago_is_refused(service):
+    result = run(
+        "assignments", "add", "--data", service.data, "--holder", "login/late", "--vehicle", "veh-late",
+        "--from", "2020-01-01T00:00:00Z", "--until", "2020-01-02T00:00:00Z")
+    assert "ended 30 days ago or earlier" in check_failure(result, USAGE)
+    listed = run("assignments", "list", "--data", service.data, "--vehicle", "veh-late")
+    assert (listed.returncode, listed.stdout) == (0, b"")
+
+
 def test_the_ready_line_is_one_line_of_words_and_a_path(tmp_path, service):
     result = run("up", "--data", tmp_path / "a\nb", "--port", "0", "--grpc-port", "0")
     assert r"a\u000ab has a line break in its path" in check_failure(result, USAGE)

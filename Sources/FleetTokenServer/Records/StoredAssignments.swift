@@ -89,7 +89,7 @@ public struct StoredAssignments: AssignmentStore {
     }
 
     /// Whether an assignment ended so long ago that it is kept no longer.
-    static func isOver(_ assignment: Assignment, at now: Date) -> Bool {
+    package static func isOver(_ assignment: Assignment, at now: Date) -> Bool {
         assignment.end.map { self.milliseconds($0) <= self.milliseconds(now - self.keeping) } ?? false
     }
 

@@ -89,6 +89,11 @@ struct AssignmentsAddCommand: AsyncParsableCommand {
             throw CommandFailure(status: .usage, message: "the assignment ends before it begins.")
         }
         let assignment = Assignment(holder: holder, resource: resource, start: start, end: self.until)
+        guard !StoredAssignments.isOver(assignment, at: now) else {
+            throw CommandFailure(
+                status: .usage,
+                message: "the assignment ended 30 days ago or earlier, and none is kept so long; pass a later --until.")
+        }
         _ = try await CommandFailure.changing(seenBy: "assignments list") {
             try await Administration(store: store).add(
                 assignment, unlessBegun: self.from == nil, by: .localUser, at: now)
